@@ -6,6 +6,7 @@ pub mod consent;
 pub mod contacts;
 pub mod erasure;
 pub mod health;
+mod lists;
 pub mod log;
 pub mod oauth;
 pub mod pixels;

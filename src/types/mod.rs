@@ -9,6 +9,7 @@ pub mod json;
 pub mod local_host;
 pub mod locales;
 pub mod mailbox;
+pub mod page_address;
 pub mod seen_at;
 pub mod text;
 pub(crate) mod text_enum;

@@ -137,7 +137,7 @@ async fn cursor_mode_answers_pixel_cursor_mark_and_contacts() {
     app.store_people(&ann.key, &pixel, 1..4).await.expect(200);
     let read = app.contacts(&ann.key, &pixel, "after=1").await.expect(200);
     let contact = |id: usize| json!({"id": id, "hem": hem(id), "resolved_at": "2026-03-10T12:00:00Z", "contact": {"number": id}});
-    let expected = json!({"pixel_id": pixel, "after": 1, "high_water": 3, "contacts": [contact(2), contact(3)]});
+    let expected = json!({"pixel_id": pixel, "after": 1, "high_water": 3, "contacts": [contact(2), contact(3)], "next": null});
     assert_eq!(read, expected);
 }
 

@@ -14,7 +14,7 @@ async fn show(app: &App, key: &str, pixel: &str) -> Answer {
 
 async fn list(app: &App, key: &str) -> Vec<Value> {
     let list = app.call(Method::GET, "/v1/pixels", key, Value::Null).await.expect(200);
-    assert_eq!(fields(&list), ["pixels"]);
+    assert_eq!(fields(&list), ["next", "pixels"]);
     list["pixels"].as_array().unwrap().clone()
 }
 
