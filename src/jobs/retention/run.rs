@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::shutdown::Shutdown;
 use crate::oauth;
+use crate::once;
 use crate::pixels::unused;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
@@ -49,6 +50,7 @@ struct Deleted {
     accounts: u64,
     verifications: u64,
     code_requests: u64,
+    idempotency_keys: u64,
     mailboxes: u64,
     sessions: u64,
     sign_ins: u64,
@@ -89,6 +91,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         accounts: accounts(&mut sweep, cutoffs).await?,
         verifications: verifications(&mut sweep, cutoffs).await?,
         code_requests: code_requests(&mut sweep, cutoffs).await?,
+        idempotency_keys: in_batches!(sweep, |on| once::delete_expired(on, now, BATCH)),
         mailboxes: mailboxes(&mut sweep, now).await?,
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
