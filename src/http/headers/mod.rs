@@ -9,6 +9,7 @@ use rocket::{Data, Request, Response};
 use self::negotiation::Negotiation;
 use super::header_value::header_of;
 use super::request_id::{Arrival, RequestId};
+use crate::infra::limits::standing::Standing;
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
@@ -89,6 +90,11 @@ impl Fairing for CommonHeaders {
             if said.is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
         if let Some(id) = id {
             response.set_header(Header::new("x-request-id", id.as_str()));
+        }
+        if let Some(left) = Arrival::of(request).limits.get().filter(|left| !left.is_empty()) {
+            let (policy, limit) = Standing::headers(left);
+            response.set_header(Header::new("RateLimit-Policy", policy));
+            response.set_header(Header::new("RateLimit", limit));
         }
         response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
         if is_shared {
