@@ -35,7 +35,7 @@ use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::{self, Placed, list_pixels_ever};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
-use crate::webhooks::endpoints;
+use crate::webhooks::listing;
 
 /// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
@@ -142,7 +142,7 @@ impl Export {
         for grant in grants::list_grants(&self.infra, &self.account_id).await?.grants {
             write(lines, "grant", None, grant)?;
         }
-        for webhook in endpoints::list(&self.infra, &self.caller).await?.webhooks {
+        for webhook in listing::list(&self.infra, &self.caller).await?.webhooks {
             write(lines, "webhook", None, webhook)?;
         }
         Ok(Place::EventsBefore(None))

@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 
+use super::configured::Configured;
 use super::consent_request::{ConsentRequest, ConsentSettings};
 use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
@@ -21,38 +21,9 @@ use crate::pixels;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::snippets::snippet;
 use crate::pixels::test_hosts;
-use crate::types::consent::Purpose;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 use crate::types::locales;
-
-/// The answer to a configuration.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-pub struct Configured {
-    pub pixel_id: PixelId,
-    /// Always true.
-    pub consent_enabled: bool,
-    /// Counts up with each change of the policy's text, from 1.
-    pub policy_version: i32,
-    /// SHA-256 of the policy's canonical JSON, 64 lowercase hex digits. Visitors accept this one.
-    pub policy_hash: String,
-    /// Where visitors read the policy.
-    pub policy_url: String,
-    /// HTML to paste into the site: the consent tag.
-    pub snippet: String,
-    /// Sorted by name.
-    pub purposes: Vec<Purpose>,
-    /// For how many days a permission lasts.
-    pub consent_days: i32,
-    /// Whether contacts are only stored with a `visitor_id`.
-    pub contacts_need_consent: bool,
-    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
-    pub contacts_need_act: bool,
-    /// Hosts besides localhost for the test id.
-    pub test_hosts: Vec<SiteHost>,
-    /// Whether a choice on one subdomain counts on all of them.
-    pub share_subdomains: bool,
-}
 
 pub async fn configure(
     infra: &Infra,
@@ -80,8 +51,8 @@ impl Revised {
         infra: &Infra,
         pixel: Pixel,
         enabled: bool,
-        test_hosts: Vec<SiteHost>,
-        revision: Revision,
+        (revision, test_hosts): (Revision, Vec<SiteHost>),
+        dropped_purposes: Vec<String>,
     ) -> Self {
         let Pixel { pixel_id, contacts_need_consent, contacts_need_act, share_subdomains, .. } =
             pixel;
@@ -93,6 +64,7 @@ impl Revised {
             policy_url: policy_url(infra, &pixel_id),
             snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
             purposes: policy.text.purposes.clone(),
+            dropped_purposes,
             consent_days: policy.text.consent_days,
             contacts_need_consent,
             contacts_need_act,
@@ -182,7 +154,7 @@ pub async fn turn_on(
         infra.events.wake();
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
-    Ok(Revised::new(infra, pixel, true, hosts, revision))
+    Ok(Revised::new(infra, pixel, true, (revision, hosts), settings.dropped_purposes))
 }
 
 /// The answer that [`configure`] would give; nothing is stored.
@@ -216,7 +188,7 @@ pub async fn preview(
         }
         None => test_hosts::list(&mut connection, &pixel.pixel_id).await?,
     };
-    Ok(Revised::new(infra, pixel, enabled, hosts, revision))
+    Ok(Revised::new(infra, pixel, enabled, (revision, hosts), settings.dropped_purposes))
 }
 
 pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {

@@ -29,7 +29,7 @@ pub struct ConsentRequest {
     #[schemars(with = "String", length(max = 500))]
     #[schema(value_type = String, pattern = "\\S", max_length = 500, example = "Shop Ltd")]
     pub controller_name: Option<String>,
-    /// What is asked for, at least one known name; unknown names are dropped.
+    /// What is asked for, at least one known name; unknown names are dropped, and reported as such.
     #[schemars(with = "Vec<Purpose>", length(min = 1))]
     #[schema(value_type = Vec<Purpose>, min_items = 1)]
     pub purposes: Option<Vec<String>>,
@@ -98,6 +98,8 @@ pub struct ConsentRequest {
 
 pub struct ConsentSettings {
     pub text: PolicyText,
+    /// Purposes that were asked for and do not exist.
+    pub dropped_purposes: Vec<String>,
     /// `None` keeps the present one.
     pub appearance: Option<Appearance>,
     pub contacts_need_consent: Option<bool>,
@@ -113,6 +115,7 @@ impl ConsentRequest {
         let name = name.ok_or(Error::ControllerNameRequired)?;
         let purposes = self.purposes.unwrap_or_default();
         let are_unknown = !purposes.is_empty();
+        let dropped_purposes = unknown(&purposes);
         let purposes = known_sorted(&purposes, Purpose::parse, Purpose::as_str);
         if purposes.is_empty() {
             let word = || FieldError::unknown_word(&["body", "purposes"], Purpose::WORDS);
@@ -156,6 +159,7 @@ impl ConsentRequest {
         }
         Ok(ConsentSettings {
             text,
+            dropped_purposes,
             appearance,
             contacts_need_consent: self.contacts_need_consent,
             contacts_need_act: self.contacts_need_act,
@@ -173,6 +177,16 @@ fn parse_appearance(value: Value) -> Result<Appearance> {
     })?;
     appearance.check()?;
     Ok(appearance)
+}
+
+/// The names that are no purposes, sorted and shortened, at most 20.
+fn unknown(names: &[String]) -> Vec<String> {
+    let unknown = names.iter().filter(|name| Purpose::parse(name).is_none());
+    let mut unknown = unknown.map(|name| name.chars().take(64).collect()).collect::<Vec<String>>();
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown.truncate(20);
+    unknown
 }
 
 /// One line of at most 500 characters; blank counts as absent.

@@ -1,5 +1,6 @@
 pub mod appearance;
 pub mod configuration;
+pub mod configured;
 pub mod consent_request;
 pub mod demo;
 pub mod history;

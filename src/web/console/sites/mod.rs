@@ -34,7 +34,7 @@ use crate::pixels::view::PixelSummary;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
 use crate::web::charts::sparkline::Sparkline;
-use crate::webhooks::endpoints::ListWebhooks;
+use crate::webhooks::listing::ListWebhooks;
 
 pub fn routes() -> Vec<Route> {
     routes![sites, site]
