@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use url::Url;
 
 use crate::clock::Clock;
+use crate::watch::devtools::Connection;
 use crate::watch::site::{Site, host_of};
 
 use super::observation::StoredValue;
@@ -20,16 +22,23 @@ impl Page {
     /// The values in cookies, and in the storage of all documents that are open.
     pub async fn stored_now(&self) -> Vec<StoredValue> {
         let answers = self.ask_all(READ).await;
-        let mut stored = answers.iter().flat_map(values).collect();
-        self.add_cookies(&mut stored).await;
+        let mut stored = answers.iter().flat_map(values).collect::<Vec<_>>();
+        stored.extend(cookies(&self.connection).await);
         deduplicated(stored)
     }
 
     /// The values in cookies, and in the storage of all origins of the site that were shown, after the page was
-    /// left: each origin is opened as an empty document that no server is asked for.
-    pub async fn stored_at_end(&self, site: &Site) -> Vec<StoredValue> {
-        let mut stored = Vec::new();
-        let shown = self.seen.lock().origins.clone();
+    /// left: each origin is opened as an empty document that no server is asked for, the page's own first.
+    /// Fails if the storage of one of them cannot be read.
+    pub async fn stored_at_end(
+        &self,
+        site: &Site,
+        url: &Url,
+    ) -> (Vec<StoredValue>, Result<(), String>) {
+        let (mut stored, mut read) = (Vec::new(), Ok(()));
+        let main = url.origin().ascii_serialization();
+        let mut shown = self.seen.lock().origins.iter().cloned().collect::<Vec<_>>();
+        shown.sort_by_key(|origin| *origin != main);
         let own =
             |origin: &&String| host_of(origin).is_some_and(|host| Site::of_host(&host) == *site);
         let patterns = json!({"patterns": [{"urlPattern": "*"}]});
@@ -40,13 +49,22 @@ impl Page {
         );
         if self.call("Fetch.enable", patterns).await.is_ok() {
             for origin in shown.iter().filter(own).take(MAX_ORIGINS) {
-                if self.open_empty(origin).await {
-                    stored.extend(values(&self.ask(READ, true).await));
+                let mut answer = self.stored_of(origin).await;
+                if answer.is_null() {
+                    answer = self.stored_of(origin).await;
                 }
+                if answer.is_null() {
+                    read = Err(format!("the storage of {origin} could not be read"));
+                }
+                stored.extend(values(&answer));
             }
         }
-        self.add_cookies(&mut stored).await;
-        deduplicated(stored)
+        stored.extend(cookies(&self.connection).await);
+        (deduplicated(stored), read)
+    }
+
+    async fn stored_of(&self, origin: &str) -> Value {
+        if self.open_empty(origin).await { self.ask(READ, true).await } else { Value::Null }
     }
 
     async fn open_empty(&self, origin: &str) -> bool {
@@ -54,13 +72,13 @@ impl Page {
         let opening = timeout(ANSWER, self.call("Page.navigate", json!({"url": url})));
         matches!(opening.await, Ok(Ok(opened)) if opened["errorText"].is_null())
     }
+}
 
-    async fn add_cookies(&self, stored: &mut Vec<StoredValue>) {
-        let reading = timeout(ANSWER, self.connection.call(None, "Storage.getCookies", json!({})));
-        if let Ok(Ok(answer)) = reading.await {
-            stored.extend(answer["cookies"].as_array().into_iter().flatten().map(cookie));
-        }
-    }
+/// All cookies of the profile.
+pub async fn cookies(connection: &Connection) -> Vec<StoredValue> {
+    let reading = timeout(ANSWER, connection.call(None, "Storage.getCookies", json!({})));
+    let Ok(Ok(answer)) = reading.await else { return Vec::new() };
+    answer["cookies"].as_array().into_iter().flatten().map(cookie).collect()
 }
 
 fn cookie(cookie: &Value) -> StoredValue {
