@@ -52,7 +52,7 @@ const IDENTIFIERS: &[(&str, &str)] = &[
     (
         "brief",
         "document.cookie = `brief=${hex(8)}${year}`;
-        setTimeout(() => { document.cookie = 'brief=; max-age=0; path=/' }, 600)",
+        setTimeout(() => { document.cookie = 'brief=; max-age=0; path=/' }, 900)",
     ),
     ("ending", "addEventListener('pagehide', () => put('ending', hex(8)))"),
     ("base/s/key", "store('base', 'key', hex(8))"),

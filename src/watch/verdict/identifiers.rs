@@ -145,8 +145,11 @@ fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> O
 pub fn unconfirmed(profiles: &Profiles) -> Option<Visit> {
     let all = &profiles.0;
     let stages = all.iter().map(Profiles::stage).collect::<Vec<_>>();
-    let has_twin =
-        |at: usize| (0..all.len()).any(|other| other != at && stages[other] == stages[at]);
+    // A visit that failed has no values to compare.
+    let is_twin = |at: usize, other: usize| {
+        other != at && stages[other] == stages[at] && !all[other].stored.is_empty()
+    };
+    let has_twin = |at: usize| (0..all.len()).any(|other| is_twin(at, other));
     let identifying = |at: usize| {
         let profile = &all[at];
         profile

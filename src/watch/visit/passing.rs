@@ -11,7 +11,7 @@ use crate::watch::devtools::{Connection, SharedSeen};
 use super::observation::StoredValue;
 use super::storage::cookies;
 
-const EVERY: Duration = Duration::from_millis(250);
+const EVERY: Duration = Duration::from_millis(100);
 const MAX_VALUES: usize = 1000;
 
 /// Reads the cookies again and again, until it is dropped.

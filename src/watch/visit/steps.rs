@@ -47,7 +47,6 @@ struct Results {
     stored_before: Vec<StoredValue>,
     stored_permitted: Vec<StoredValue>,
     stored: Vec<StoredValue>,
-    passing: Vec<StoredValue>,
     objects: Vec<String>,
     icons: Vec<String>,
     manifests: Vec<String>,
@@ -80,6 +79,7 @@ pub async fn observe(
     let pages = if visit == Visit::Returning { 2 } else { 1 };
     let limit = BESIDE + setting.observation * pages + ACCEPTED;
     let started_ms = monotonic_ms();
+    let cookies = CookieReader::start(browser.connection.clone());
     let steps = timeout(limit, drive(setting, visit, &browser, events, &seen, &mut results));
     let failure = tokio::select! {
         done = steps => match done {
@@ -88,6 +88,8 @@ pub async fn observe(
         },
         exceeded = bounds::exceeded(&profile) => Some(exceeded),
     };
+    let passing = [cookies.found(), written(&seen)].concat();
+    drop(cookies);
     browser.close().await;
     let log = net_log::read(&profile.join("net.json"));
     remove(&profile).await;
@@ -109,7 +111,7 @@ pub async fn observe(
         stored_before: results.stored_before,
         stored_permitted: results.stored_permitted,
         stored: results.stored,
-        passing: results.passing,
+        passing,
         objects: results.objects,
         icons: results.icons,
         manifests: results.manifests,
@@ -135,7 +137,6 @@ async fn drive(
     results: &mut Results,
 ) -> Result<(), String> {
     let page = attach(setting, visit, browser, events, seen).await?;
-    let cookies = CookieReader::start(page.connection.clone());
     page.open(setting.url.as_str()).await?;
     let choosing = match visit {
         Visit::Untouched | Visit::Gpc | Visit::Blocked => {
@@ -151,7 +152,6 @@ async fn drive(
         page.read_for(setting.observation).await;
     }
     let finished = finish(setting, &page, results).await;
-    results.passing = [cookies.found(), written(seen)].concat();
     page.check()?;
     finished?;
     choosing
