@@ -37,7 +37,6 @@ pub struct ItemWritten {
     pub at_ms: f64,
 }
 
-/// A message that was sent through a WebSocket.
 #[derive(Clone, Debug)]
 pub struct MessageSent {
     pub url: String,

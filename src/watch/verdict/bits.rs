@@ -16,7 +16,6 @@ pub fn bits(value: &str, others: &[&str]) -> f64 {
     of_texts + of_times
 }
 
-/// The bits of the texts in `value`, and those of its times.
 pub fn parts(value: &str, others: &[&str]) -> (f64, f64) {
     if others.contains(&value) {
         return (0.0, 0.0);

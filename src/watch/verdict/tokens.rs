@@ -13,10 +13,8 @@ const TIMES: std::ops::Range<f64> = 1e9..3e9;
 /// Numbers of other bases are times only within this time from now, in seconds, because many words are such
 /// numbers.
 const NEAR_NOW: f64 = 2.0 * 86_400.0;
-/// Digits of the parts of a second, at most.
 const MAX_FRACTION: usize = 9;
 
-/// A run of letters and digits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
     pub text: String,

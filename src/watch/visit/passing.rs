@@ -1,17 +1,19 @@
-//! Values that are removed again before the end of a visit.
+//! Cookies and entries of local storage, also those that are removed before the end of a visit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
+use crate::clock::Clock;
 use crate::watch::devtools::{Connection, SharedSeen};
 
 use super::observation::StoredValue;
-use super::storage::cookies;
 
 const EVERY: Duration = Duration::from_millis(100);
+const ANSWER: Duration = Duration::from_secs(5);
 const MAX_VALUES: usize = 1000;
 
 /// Reads the cookies again and again, until it is dropped.
@@ -63,4 +65,27 @@ pub fn written(seen: &SharedSeen) -> Vec<StoredValue> {
         is_session: false,
     });
     values.collect()
+}
+
+/// All cookies of the profile.
+pub async fn cookies(connection: &Connection) -> Vec<StoredValue> {
+    let reading = timeout(ANSWER, connection.call(None, "Storage.getCookies", json!({})));
+    let Ok(Ok(answer)) = reading.await else { return Vec::new() };
+    answer["cookies"].as_array().into_iter().flatten().map(cookie).collect()
+}
+
+fn cookie(cookie: &Value) -> StoredValue {
+    let text = |name: &str| cookie[name].as_str().unwrap_or_default().to_owned();
+    let is_session = cookie["session"].as_bool().unwrap_or(false);
+    #[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
+    let now = Clock::System.now().timestamp() as f64;
+    let lifetime = cookie["expires"].as_f64().map(|expires| (expires - now).max(0.0).round());
+    StoredValue {
+        owner: text("domain").trim_start_matches('.').to_owned(),
+        store: "cookie",
+        name: text("name"),
+        value: text("value"),
+        lifetime_s: lifetime.filter(|_| !is_session),
+        is_session,
+    }
 }

@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::clock::Clock;
-use crate::watch::devtools::Connection;
 use crate::watch::site::{Site, host_of};
 
 use super::observation::StoredValue;
 use super::page::Page;
+use super::passing::cookies;
 
 const READ: &str = include_str!("storage.js");
 const ANSWER: Duration = Duration::from_secs(5);
@@ -71,29 +70,6 @@ impl Page {
         let url = format!("{origin}/");
         let opening = timeout(ANSWER, self.call("Page.navigate", json!({"url": url})));
         matches!(opening.await, Ok(Ok(opened)) if opened["errorText"].is_null())
-    }
-}
-
-/// All cookies of the profile.
-pub async fn cookies(connection: &Connection) -> Vec<StoredValue> {
-    let reading = timeout(ANSWER, connection.call(None, "Storage.getCookies", json!({})));
-    let Ok(Ok(answer)) = reading.await else { return Vec::new() };
-    answer["cookies"].as_array().into_iter().flatten().map(cookie).collect()
-}
-
-fn cookie(cookie: &Value) -> StoredValue {
-    let text = |name: &str| cookie[name].as_str().unwrap_or_default().to_owned();
-    let is_session = cookie["session"].as_bool().unwrap_or(false);
-    #[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
-    let now = Clock::System.now().timestamp() as f64;
-    let lifetime = cookie["expires"].as_f64().map(|expires| (expires - now).max(0.0).round());
-    StoredValue {
-        owner: text("domain").trim_start_matches('.').to_owned(),
-        store: "cookie",
-        name: text("name"),
-        value: text("value"),
-        lifetime_s: lifetime.filter(|_| !is_session),
-        is_session,
     }
 }
 
