@@ -27,17 +27,20 @@ def test_every_package_has_the_version_of_the_service() -> None:
         "python": tomllib.loads((PACKAGES / "python/pyproject.toml").read_text())["project"]["version"],
         "php": json.loads((PACKAGES / "php/composer.json").read_text())["version"],
         "php, constant": re.search(r"const VERSION = '([^']+)'", php)[1],  # type: ignore[index]
+        "debian": re.match(r"assent \((\S+)\)", (PACKAGES / "debian/changelog").read_text())[1],  # type: ignore[index]
+        "debian, readme": re.search(r"assent_(\S+)_amd64", (PACKAGES / "debian/README.md").read_text())[1],  # type: ignore[index]
         "php, comment": re.search(r"Version (\d+\.\d+\.\d+)\.", php)[1],  # type: ignore[index]
     }
     assert versions == dict.fromkeys(versions, VERSION)
 
 
-@pytest.mark.parametrize("package", ["web", "python", "php", "wordpress/assent-consent"])
+@pytest.mark.parametrize("package", ["web", "python", "php", "debian", "wordpress/assent-consent"])
 def test_every_package_has_licences_and_a_changelog_of_this_version(package: str) -> None:
     for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
         assert (PACKAGES / package / licence).read_bytes() == (ROOT / licence).read_bytes()
-    changes = PACKAGES / package / ("readme.txt" if package.startswith("wordpress") else "CHANGELOG.md")
-    assert re.search(rf"^(## {VERSION}|= {VERSION} =)$", changes.read_text(), re.MULTILINE)
+    name = {"debian": "changelog", "wordpress/assent-consent": "readme.txt"}.get(package, "CHANGELOG.md")
+    changes = PACKAGES / package / name
+    assert re.search(rf"^(## {VERSION}|= {VERSION} =|assent \({VERSION}\) .*)$", changes.read_text(), re.MULTILINE)
 
 
 def test_the_web_package_contains_every_entry_and_its_types() -> None:
