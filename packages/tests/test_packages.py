@@ -27,14 +27,18 @@ def test_every_package_has_the_version_of_the_service() -> None:
         "python": tomllib.loads((PACKAGES / "python/pyproject.toml").read_text())["project"]["version"],
         "php": json.loads((PACKAGES / "php/composer.json").read_text())["version"],
         "php, constant": re.search(r"const VERSION = '([^']+)'", php)[1],  # type: ignore[index]
+        "cli-npm": json.loads((PACKAGES / "cli-npm/package.json").read_text())["version"],
+        "cli-python": tomllib.loads((PACKAGES / "cli-python/pyproject.toml").read_text())["project"]["version"],
         "debian": re.match(r"assent \((\S+)\)", (PACKAGES / "debian/changelog").read_text())[1],  # type: ignore[index]
         "debian, readme": re.search(r"assent_(\S+)_amd64", (PACKAGES / "debian/README.md").read_text())[1],  # type: ignore[index]
         "php, comment": re.search(r"Version (\d+\.\d+\.\d+)\.", php)[1],  # type: ignore[index]
     }
+    programs = json.loads((PACKAGES / "cli-npm/package.json").read_text())["optionalDependencies"]
+    versions |= {f"cli-npm, {name}": version for name, version in programs.items()}
     assert versions == dict.fromkeys(versions, VERSION)
 
 
-@pytest.mark.parametrize("package", ["web", "python", "php", "debian", "wordpress/assent-consent"])
+@pytest.mark.parametrize("package", ["web", "python", "php", "debian", "cli-npm", "cli-python", "wordpress/assent-consent"])
 def test_every_package_has_licences_and_a_changelog_of_this_version(package: str) -> None:
     for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
         assert (PACKAGES / package / licence).read_bytes() == (ROOT / licence).read_bytes()

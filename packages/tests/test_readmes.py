@@ -37,7 +37,7 @@ def filled(code: str, site: Any, visitor: str = "") -> str:
     return code
 
 
-@pytest.mark.parametrize("package", ["web", "python", "php", "debian"])
+@pytest.mark.parametrize("package", ["web", "python", "php", "debian", "cli-npm", "cli-python"])
 def test_a_readme_is_one_page(package: str) -> None:
     assert len((PACKAGES / package / "README.md").read_text().splitlines()) <= MAX_LINES
 
