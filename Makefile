@@ -18,6 +18,7 @@ suite := $(conformance)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
+packages_python := $(target)/packages-python/requirements.txt
 cyclonedx := $(target)/tools/bin/cargo-cyclonedx
 black_box := --test 'api_*' --test console --test interface --test operations --test transparency_log
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
@@ -151,10 +152,12 @@ bench: ## Measure the service beside alternatives, and write bench/results.md
 	@CHROMIUM="$(chromium)" python3 bench/bench.py
 
 .PHONY: release
-release: $(cyclonedx) ## Build target/release/assent with a software bill of materials (CycloneDX)
-	@cargo build --release --locked
-	@$(cyclonedx) cyclonedx --quiet --format json --spec-version 1.5 --override-filename assent.cdx
-	@mv assent.cdx.json $(target)/release/
+release: $(cyclonedx) $(packages_python) ## Program, packages, bill of materials (CycloneDX) and checksums, in target/release-files
+	@CYCLONEDX=$(cyclonedx) PACKAGES_PYTHON=$(target)/packages-python scripts/release
+
+.PHONY: tag-hash
+tag-hash: ## SHA-256 of the consent tag, as the public log has it
+	@scripts/tag-hash
 
 .PHONY: clean
 clean: ## Remove all build results; the data in .data/ are kept
@@ -166,6 +169,11 @@ $(spelling): tests/spelling/requirements.txt
 	@python3 -m venv $@
 	@$@/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+$(packages_python): packages/requirements.txt
+	@python3 -m venv $(dir $@)
+	@$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
 
 $(cyclonedx):
 	@cargo install --locked --quiet --version 0.5.9 --root $(target)/tools cargo-cyclonedx
