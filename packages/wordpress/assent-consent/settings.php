@@ -84,10 +84,10 @@ function require_form(string $action): void
     check_admin_referer($action);
 }
 
-/** Shows the settings page again, with a message. */
+/** Shows the settings page again, with a message, which WordPress prints as it is. */
 function back(string $message, string $type): never
 {
-    add_settings_error(PAGE, PAGE, $message, $type);
+    add_settings_error(PAGE, PAGE, esc_html($message), $type);
     set_transient('settings_errors', get_settings_errors(), 30);
     wp_safe_redirect(add_query_arg(['page' => PAGE, 'settings-updated' => 'true'], admin_url('options-general.php')));
     exit;
@@ -122,13 +122,23 @@ function find_pixel(string $service, string $key, string $host): string
 {
     $host = preg_replace('/^www\./', '', strtolower($host));
     $pixels = call($service, $key, 'GET', '/v1/pixels')['pixels'] ?? [];
-    $known = array_column($pixels, 'pixel_id', 'domain')[$host] ?? null;
-    $pixel = call($service, $key, ...($known ? ['GET', '/v1/pixels/' . rawurlencode($known)] : ['POST', '/v1/pixels', ['domain' => $host]]));
+    $known = is_array($pixels) ? array_column($pixels, 'pixel_id', 'domain')[$host] ?? null : null;
+    $pixel = call($service, $key, ...($known ? ['GET', '/v1/pixels/' . rawurlencode(pixel_id(['pixel_id' => $known]))] : ['POST', '/v1/pixels', ['domain' => $host]]));
     if (empty($pixel['consent_enabled'])) {
         $policy = ['controller_name' => wp_specialchars_decode(get_bloginfo('name'), ENT_QUOTES) ?: $host, 'purposes' => ['analytics', 'resolution']];
-        call($service, $key, 'POST', '/v1/pixels/' . rawurlencode($pixel['pixel_id']) . '/consent', $policy);
+        call($service, $key, 'POST', '/v1/pixels/' . rawurlencode(pixel_id($pixel)) . '/consent', $policy);
     }
-    return $pixel['pixel_id'];
+    return pixel_id($pixel);
+}
+
+/** @param array<string, mixed> $pixel */
+function pixel_id(array $pixel): string
+{
+    $id = $pixel['pixel_id'] ?? null;
+    if (!is_string($id) || preg_match('/^[A-Za-z0-9_-]{1,64}$/', $id) !== 1) {
+        throw new \RuntimeException(__('the answer is not that of a consent service', 'assent-consent'));
+    }
+    return $id;
 }
 
 /** @return array<string, mixed> */
