@@ -33,13 +33,9 @@ run: ## Install what is missing, build, and start the service on http://localhos
 	@scripts/first-run
 
 .PHONY: test
-<<<<<<< HEAD
-test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients, conformance
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients test-conformance
-=======
-test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients, packages
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients test-packages-quick
->>>>>>> 1db52327 (Tell PHP and the WP Consent API of choices, and test packages in CI)
+test: test-tools ## Check, and run all tests: unit, black-box, browser, clients, conformance, packages
+	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients \
+		test-conformance test-packages-quick
 
 .PHONY: check
 check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
@@ -129,19 +125,17 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@cargo build --locked
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
-<<<<<<< HEAD
 .PHONY: test-conformance
 test-conformance: $(suite) ## The conformance suite of MCP, and the official TypeScript client with OAuth
 	@cargo build --locked --quiet
 	@scripts/with-postgres $(conformance)/node_modules/.bin/node $(conformance)/run.mjs $(target)/debug/assent
-=======
+
 .PHONY: test-packages-quick
 test-packages-quick: ## The packages without applications, WordPress and Debian; `make test` runs it
 	@scripts/install-missing --quick
 	@cargo build --locked
 	@scripts/with-postgres env ASSENT_BIN=$(target)/debug/assent PACKAGES_PYTHON=$(target)/packages-python \
 		scripts/test-packages --quick
->>>>>>> 1db52327 (Tell PHP and the WP Consent API of choices, and test packages in CI)
 
 .PHONY: test-packages
 test-packages: $(node_modules) ## All packages, six applications with the tag, WordPress, Debian, npx and uvx

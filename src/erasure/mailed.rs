@@ -50,10 +50,11 @@ pub struct AddErasureRequest;
 
 impl Capability for AddErasureRequest {
     const NAME: &'static str = "add_erasure_request";
-    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
-        "Record an erasure request",
-        "Records a request that arrived by email.",
-    ));
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .idempotent()
+            .described("Record an erasure request", "Records a request that arrived by email."),
+    );
     type Part = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = RequestOfPixel;
