@@ -101,7 +101,7 @@ fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
         (Some(secret), _) | (None, Some(secret)) => secret.into_bytes(),
     };
     let head = format!("{} {}", request.method(), request.uri());
-    Pending::new(infra.clone(), &[&caller, key.as_bytes()], head)
+    Pending::new(infra.clone(), &[caller.as_slice(), key.as_bytes()], head)
 }
 
 /// Some capabilities look at the credential later, so a key that was revoked meanwhile is found here.
