@@ -39,7 +39,9 @@ pub enum Error {
     OnlyReadingTools,
     #[error("{reason}")]
     ToolProtocol { status: u16, reason: String },
-    #[error("idempotency key must have 16 to 255 printable characters")]
+    #[error(
+        "idempotency key must have 1 to 255 printable characters, without a key or token at least 16"
+    )]
     IdempotencyKeyInvalid,
     #[error("idempotency key reused")]
     IdempotencyKeyReused,

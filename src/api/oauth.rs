@@ -2,9 +2,10 @@
 //! `web::console`.
 
 use std::io::Cursor;
-use std::path::PathBuf;
 
 use rocket::http::Status;
+use rocket::http::uri::Segments;
+use rocket::http::uri::fmt::Path;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, get, post};
 use serde::Serialize;
@@ -48,8 +49,8 @@ fn resource(app: &State<App>) -> Json<ProtectedResource> {
     responses((status = 200, description = "The document", body = ProtectedResource)),
 )]
 #[get("/.well-known/oauth-protected-resource/mcp/<set..>")]
-fn resource_at(app: &State<App>, set: PathBuf) -> Json<ProtectedResource> {
-    drop(set);
+fn resource_at(app: &State<App>, set: Segments<'_, Path>) -> Json<ProtectedResource> {
+    let _ = set;
     resource(app)
 }
 

@@ -36,7 +36,7 @@ codes! {
     MessageTooComplex => "message_too_complex", "Split the message.";
     OnlyReadingTools => "only_reading_tools", "Call this tool at `/mcp`.";
     ToolProtocol => "tool_protocol", "`detail` says what the protocol requires.";
-    IdempotencyKeyInvalid => "idempotency_key_invalid", "Send 16 to 255 printable ASCII characters without blanks, for example a UUID.";
+    IdempotencyKeyInvalid => "idempotency_key_invalid", "Send 16 to 255 printable ASCII characters without blanks, for example a UUID; with a key or token 1 is enough.";
     IdempotencyKeyReused => "idempotency_key_reused", "Use a new key for a new request; repeat a request with its body unchanged.";
     IdempotencyKeyInUse => "idempotency_key_in_use", "The first request is still being answered. Repeat it after `Retry-After`.";
     InvalidEmail => "invalid_email", "Send one address of the form `name@host`.";

@@ -22,8 +22,9 @@ use crate::infra::limits::client_net::Net;
 use crate::once::{self, Opened, Pending};
 
 pub const HEADER: &str = "Idempotency-Key";
-/// Shorter keys could be guessed, and sign-ups have no other credential.
-const LENGTHS: std::ops::RangeInclusive<usize> = 16..=255;
+const MAX_LENGTH: usize = 255;
+/// For callers without a credential, whose answers could be read with a guessed key.
+const MIN_ANONYMOUS_LENGTH: usize = 16;
 
 #[derive(Clone)]
 struct Once(Box<dyn Handler>);
@@ -34,7 +35,7 @@ impl Handler for Once {
         let Some(key) = header_of(request.headers(), HEADER) else {
             return self.0.handle(request, data).await;
         };
-        let (app, is_valid) = (request.rocket().state::<App>(), is_valid(&key));
+        let (app, is_valid) = (request.rocket().state::<App>(), is_valid(request, &key));
         let Some(app) = app.filter(|_| is_valid) else {
             let _ = problem::reject::<()>(request, Error::IdempotencyKeyInvalid);
             return Outcome::Error(Status::new(Error::IdempotencyKeyInvalid.status()));
@@ -89,8 +90,12 @@ pub fn is_repeatable(path: &str) -> bool {
     path.starts_with("/v1/") && !OTHERS.iter().any(|other| path.starts_with(other))
 }
 
-fn is_valid(key: &str) -> bool {
-    LENGTHS.contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+fn is_valid(request: &Request<'_>, key: &str) -> bool {
+    let credentials = credentials_of(request);
+    let is_anonymous = credentials.api_key.is_none() && credentials.signup_token.is_none();
+    let min_length = if is_anonymous { MIN_ANONYMOUS_LENGTH } else { 1 };
+    (min_length..=MAX_LENGTH).contains(&key.len())
+        && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Keys of other callers are other keys. A caller without a credential is told apart by its network.

@@ -53,7 +53,7 @@ pub struct Arrival {
     pub at: Instant,
     /// Whether two different hosts could be read from it (RFC 9112, section 3.2): every route refuses it.
     pub names_two_hosts: bool,
-    /// What is left of the limits that the call counted against.
+    /// The remainders of the limits that the call counted against.
     pub limits: OnceLock<Vec<Standing>>,
 }
 

@@ -212,6 +212,14 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
+    /// The body without the id of the request, which differs between two answers that are otherwise the same.
+    pub fn lasting_text(&self) -> String {
+        match self.header("x-request-id") {
+            Some(id) => self.text.replace(id, ""),
+            None => self.text.clone(),
+        }
+    }
+
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

@@ -70,6 +70,8 @@ struct State {
     is_pre: bool,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<usize>>,
+    /// Whether nothing was written since the mark of a list item.
+    is_item_start: bool,
     links: Vec<String>,
     /// Cells of the row, and whether it is the first of its table.
     cells: usize,
@@ -186,6 +188,7 @@ impl State {
 
     fn item(&mut self) {
         let indent = "  ".repeat(self.lists.len().saturating_sub(1));
+        self.is_item_start = false;
         self.block(1);
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -195,6 +198,7 @@ impl State {
             _ => "-".to_owned(),
         };
         self.out.push_str(&format!("{indent}{mark} "));
+        self.is_item_start = true;
     }
 
     fn end_row(&mut self) {
@@ -213,6 +217,9 @@ impl State {
 
     /// Ends a block: at least so many line breaks follow what was written.
     fn block(&mut self, breaks: usize) {
+        if self.is_item_start {
+            return;
+        }
         let written = self.out.trim_end().len();
         if written == 0 {
             self.out.clear();
@@ -227,6 +234,7 @@ impl State {
         if !self.is_main || self.silent.is_some() {
             return;
         }
+        self.is_item_start &= text.trim().is_empty();
         if self.is_pre {
             self.out.push_str(text);
             return;

@@ -22,7 +22,7 @@ use crate::webhooks::news::kinds::{
     info(
         title = "Assent",
         version = "1.0.0",
-        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.\n\nEvery list has `next`, the address of its next page. A `POST` below `/v1/` with `Idempotency-Key` (16 to 255 characters) may be repeated for a day: the first answer comes again.",
+        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.\n\nEvery list has `next`, the address of its next page. A `POST` below `/v1/` with `Idempotency-Key` (up to 255 characters) may be repeated for a day: the first answer comes again.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     servers((url = "https://stand-in.invalid")),

@@ -23,5 +23,32 @@ pub fn add_to(document: &mut Value) {
             Some(parameters) => parameters.push(parameter),
             None => operation["parameters"] = json!([parameter]),
         }
+        for (status, refusal) in REFUSALS {
+            add_refusal(&mut operation["responses"][status], refusal);
+        }
+    }
+}
+
+const REFUSALS: [(&str, &str); 3] = [
+    ("400", "the key is malformed"),
+    ("409", "a request with the key is being answered"),
+    ("422", "the key was used for another request"),
+];
+
+/// Adds a refusal by a sentence to the answers of a status, which may have a list of errors already.
+fn add_refusal(response: &mut Value, refusal: &str) {
+    let problem = json!({"$ref": "#/components/schemas/Problem"});
+    let content = |schema| json!({"application/problem+json": {"schema": schema}});
+    if response.is_null() {
+        *response =
+            json!({"description": format!("{HEADER}: {refusal}"), "content": content(problem)});
+        return;
+    }
+    if let Some(description) = response["description"].as_str() {
+        response["description"] = json!(format!("{description}. {HEADER}: {refusal}"));
+    }
+    let schema = &mut response["content"]["application/problem+json"]["schema"];
+    if *schema != problem {
+        *schema = json!({"anyOf": [schema.take(), problem]});
     }
 }

@@ -74,7 +74,8 @@ async fn every_public_page_is_also_markdown() {
                 .any(|names| names.to_str().unwrap().split(", ").any(|name| name == "Accept"));
             assert!(varies, "{path}: {:?}", answer.headers);
         }
-        assert!(text.text.starts_with('#') && text.text.len() > 40, "{path}: {}", text.text);
+        let has_title = text.text.starts_with('#') || text.text.contains("\n# ");
+        assert!(has_title && text.text.len() > 40, "{path}: {}", text.text);
         for element in ["</p>", "</div>", "</li>", "</a>", "<main"] {
             assert!(!text.text.contains(element), "{path}: {}", text.text);
         }
