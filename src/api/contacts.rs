@@ -207,8 +207,7 @@ async fn store(
 
 /// Delete a person
 ///
-/// With the choices of every visitor to whom the contact was ever bound, as by erasing the visitor. Also
-/// 204 when there is none.
+/// With the choices of every visitor to whom the contact was ever bound. Also 204 when there is none.
 #[utoipa::path(
     tag = "Contacts",
     params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),

@@ -27,8 +27,8 @@ pub struct ErasedContact {
     pub rows: ErasedRows,
 }
 
-/// Erases the contact of a person, and every visitor to whom it was ever bound, as [`visitor::EraseVisitor`] does:
-/// choices, days shown and other contacts of that visitor. Idempotent.
+/// Erases the contact of a person, with the choices and days shown of every visitor to whom it was ever bound.
+/// Contacts of other people with the same visitor lose their consent by it. Idempotent.
 pub struct EraseContact;
 
 impl Capability for EraseContact {
@@ -72,11 +72,12 @@ pub(super) async fn erase(
 ) -> Result<ErasedRows> {
     let (visitors, _) = find_bound(connection, pixel_id, hem).await?;
     let contacts = erase_contact(connection, pixel_id, hem).await?;
-    let contacts = i64::try_from(contacts).map_err(Error::internal)?;
-    let mut rows = ErasedRows { receipts: 0, contacts, days_shown: 0 };
+    let mut rows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
+    let clock = &infra.clock;
     for visitor_id in visitors {
-        rows += visitor::erase(connection, &infra.clock, pixel_id, &visitor_id).await?;
+        rows += visitor::erase_choices(connection, clock, pixel_id, &visitor_id, contacts).await?;
     }
+    rows.contacts = i64::try_from(contacts).map_err(Error::internal)?;
     store::update_erased_person(connection, pixel_id, hem, infra.clock.now(), &rows).await?;
     Ok(rows)
 }
@@ -115,7 +116,7 @@ impl Capability for CountPerson {
         for visitor_id in &visitors {
             rows += visitor::count(&mut connection, &pixel_id, visitor_id).await?;
         }
-        rows.contacts = rows.contacts.max(contacts);
+        rows.contacts = contacts;
         Ok(rows)
     }
 }

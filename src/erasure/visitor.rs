@@ -124,6 +124,18 @@ pub async fn erase(
     visitor_id: &VisitorId,
 ) -> Result<ErasedRows> {
     let contacts = contacts::erasure::erase_of_visitor(connection, pixel_id, visitor_id).await?;
+    erase_choices(connection, clock, pixel_id, visitor_id, contacts).await
+}
+
+/// Deletes what a pixel has of a visitor besides contacts, of which the caller has deleted this number, completes an
+/// open request, and removes the id from all requests.
+pub(super) async fn erase_choices(
+    connection: &mut PgConnection,
+    clock: &Clock,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+    contacts: u64,
+) -> Result<ErasedRows> {
     let receipts = receipts::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     let days_shown = receipts::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
     receipts::delete_test_receipts_of_visitor(connection, pixel_id, visitor_id).await?;

@@ -97,7 +97,7 @@ impl AuthorizationRequest {
         Ok((challenge, proposed(parameters.get("scope"))?))
     }
 
-    /// Where the answer goes, as people read it.
+    /// The address to which the answer goes, as people read it.
     pub fn destination(&self) -> String {
         self.redirect_uri.destination()
     }

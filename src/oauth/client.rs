@@ -4,7 +4,7 @@ use super::redirect_uri::RedirectUri;
 #[derive(Clone, Debug)]
 pub struct Client {
     pub client_id: String,
-    /// What it calls itself. Anybody may call himself anything.
+    /// The name that the app gives itself. It proves nothing.
     pub name: String,
     /// The host that vouches for it; `None` for an app that registered itself.
     pub host: Option<String>,

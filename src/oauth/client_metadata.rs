@@ -1,4 +1,4 @@
-//! What an app says of itself: in its registration, or in a document at its address.
+//! The metadata of an app, from its registration or from a document at its address.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 const MOST_REDIRECT_URIS: usize = 10;
 const MOST_NAME: usize = 60;
 
-/// What an app says of itself (RFC 7591). Other members are ignored.
+/// Client metadata (RFC 7591). Other members are ignored.
 #[derive(Deserialize, ToSchema)]
 pub struct ClientMetadata {
     /// Only in a document at its own address.

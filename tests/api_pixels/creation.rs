@@ -239,7 +239,10 @@ async fn pixels_are_listed_oldest_first_without_snippets() {
     let domains = pixels.iter().map(|pixel| pixel["domain"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(domains, ["one.example", "two.example", "a.example"]);
     for pixel in &pixels {
-        assert_eq!(fields(pixel), ["checked_at", "domain", "install_status", "pixel_id"]);
+        assert_eq!(
+            fields(pixel),
+            ["checked_at", "domain", "install_status", "pixel_id", "test_pixel_id"]
+        );
     }
 }
 

@@ -204,6 +204,7 @@ async fn an_event_is_replayed_by_any_form_of_its_id() {
         let replay = path(&made, &format!("/deliveries/{form}/replay"));
         hooks.call(Method::POST, &replay, Value::Null).await.expect(202);
         hooks.arrived("hooks.example/a", sent + 2).await;
+        hooks.settled(&made["endpoint_id"]).await;
     }
     for wrong in ["evt_", "evt-1", "msg_1", &format!("evt_evt_{id}")] {
         let replay = path(&made, &format!("/deliveries/{wrong}/replay"));

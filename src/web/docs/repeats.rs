@@ -44,9 +44,6 @@ fn add_refusal(response: &mut Value, refusal: &str) {
             json!({"description": format!("{HEADER}: {refusal}"), "content": content(problem)});
         return;
     }
-    if let Some(description) = response["description"].as_str() {
-        response["description"] = json!(format!("{description}. {HEADER}: {refusal}"));
-    }
     let schema = &mut response["content"]["application/problem+json"]["schema"];
     if *schema != problem {
         *schema = json!({"anyOf": [schema.take(), problem]});

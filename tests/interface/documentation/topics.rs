@@ -140,8 +140,10 @@ async fn documents_name_only_calls_that_exist() {
     assert!(checked > 60, "{checked}");
 }
 
-/// What an agent wants to do, the documents that it reads, and the calls that it then needs.
-const TASKS: [(&str, &[&str], &[(&str, &str)]); 10] = [
+/// A task of an agent, the documents that it reads, and the calls that it then needs.
+type Task = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+const TASKS: [Task; 10] = [
     (
         "install the tag",
         &["/guide.md"],

@@ -51,6 +51,7 @@ const VOLATILE: &[&str] = &[
     "url",
     "verification_url",
     "visitor_id",
+    "webhook_id",
 ];
 
 impl Outcome {
