@@ -26,7 +26,8 @@ COPY migrations migrations
 COPY scripts-src scripts-src
 COPY templates templates
 COPY build.rs ./
-COPY docs/webhooks.md docs/webhooks.md
+COPY docs/tag.md docs/webhooks.md docs/
+COPY skills skills
 COPY src src
 # Cargo compares modification times, and these files may be older than the empty program that was just built.
 RUN touch build.rs src/main.rs src/lib.rs \

@@ -13,6 +13,8 @@ browser := tests/browser
 node_modules := $(browser)/node_modules/.package-lock.json
 clients := tests/clients
 generators := $(clients)/node_modules/.package-lock.json
+conformance := tests/conformance
+suite := $(conformance)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
@@ -23,7 +25,7 @@ chromium = $(shell command -v chromium || command -v chromium-browser || command
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Install what is missing, build, and start the service on http://localhost:8000
@@ -31,8 +33,9 @@ run: ## Install what is missing, build, and start the service on http://localhos
 	@scripts/first-run
 
 .PHONY: test
-test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients
+test: test-tools ## Check, and run all tests: unit, black-box, browser, clients, conformance, packages
+	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients \
+		test-conformance test-packages-quick
 
 .PHONY: check
 check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
@@ -122,8 +125,20 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@cargo build --locked
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
+.PHONY: test-conformance
+test-conformance: $(suite) ## The conformance suite of MCP, and the official TypeScript client with OAuth
+	@cargo build --locked --quiet
+	@scripts/with-postgres $(conformance)/node_modules/.bin/node $(conformance)/run.mjs $(target)/debug/assent
+
+.PHONY: test-packages-quick
+test-packages-quick: ## The packages without applications, WordPress and Debian; `make test` runs it
+	@scripts/install-missing --quick
+	@cargo build --locked
+	@scripts/with-postgres env ASSENT_BIN=$(target)/debug/assent PACKAGES_PYTHON=$(target)/packages-python \
+		scripts/test-packages --quick
+
 .PHONY: test-packages
-test-packages: $(node_modules) ## The packages for npm, Python, PHP and WordPress, and six applications with the tag
+test-packages: $(node_modules) ## All packages, six applications with the tag, WordPress, Debian, npx and uvx
 	@scripts/install-missing --packages
 	@cargo build --locked
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
@@ -155,7 +170,7 @@ tag-hash: ## SHA-256 of the consent tag, as the public log has it
 .PHONY: clean
 clean: ## Remove all build results; the data in .data/ are kept
 	@cargo clean
-	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
+	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated $(conformance)/node_modules
 	@rm -rf packages/web/node_modules packages/web/dist packages/web/apps/node_modules packages/web/apps/*/node_modules packages/python/dist
 
 $(spelling): tests/spelling/requirements.txt
@@ -177,6 +192,11 @@ $(node_modules): $(browser)/package-lock.json
 
 $(generators): $(clients)/package-lock.json
 	@npm --prefix $(clients) ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# The package `node` brings the Node.js that the suite needs.
+$(suite): $(conformance)/package-lock.json
+	@npm --prefix $(conformance) ci --no-audit --no-fund
 	@touch $@
 
 $(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt $(clients)/requirements.txt tests/log/requirements.txt

@@ -21,10 +21,19 @@ const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
 /// Scripts of our own pages that share code with those: assets, without a configuration.
 const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
 /// Scripts that another script imports.
-const MODULES: [&str; 8] =
-    ["extras", "preferences", "placeholders", "signals", "compat", "hints", "recheck", "controls"];
+const MODULES: [&str; 9] = [
+    "extras",
+    "preferences",
+    "placeholders",
+    "signals",
+    "compat",
+    "hints",
+    "recheck",
+    "controls",
+    "share",
+];
 /// Modules that need no configuration.
-const UNCONFIGURED: [&str; 2] = ["extras", "controls"];
+const UNCONFIGURED: [&str; 3] = ["extras", "controls", "share"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 /// What a configuration is called inside of its script.
 const CONFIG: &str = "$_";

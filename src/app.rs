@@ -10,6 +10,7 @@ use crate::delivery::bundles::Script;
 use crate::delivery::table::ScriptTable;
 use crate::infra::Infra;
 use crate::infra::supervise::supervise;
+use crate::oauth::service::OAuth;
 use crate::policies::sites::SiteCache;
 use crate::proof::log::Log;
 use crate::receipts::service::Receipts;
@@ -20,6 +21,7 @@ pub struct App(Arc<Parts>);
 pub struct Parts {
     pub infra: Infra,
     pub accounts: Accounts,
+    pub oauth: OAuth,
     pub sites: SiteCache,
     pub receipts: Receipts,
     pub contacts: Contacts,
@@ -45,6 +47,7 @@ impl App {
             contacts: Contacts::new(infra.clone()),
             billing: Billing::new(infra.clone(), accounts.clone()),
             scripts: ScriptTable::new(infra.config.script_cache_mib, infra.metrics.scripts.clone()),
+            oauth: OAuth::new(accounts.clone()),
             log,
             accounts,
             sites,

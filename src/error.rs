@@ -3,6 +3,7 @@
 //! `Display` is the sentence for the caller (`detail` of the problem document, see
 //! `docs/reference.md`). Causes of internal errors stay in the log.
 
+pub mod codes;
 mod database;
 mod field;
 mod status;
@@ -38,6 +39,14 @@ pub enum Error {
     OnlyReadingTools,
     #[error("{reason}")]
     ToolProtocol { status: u16, reason: String },
+    #[error(
+        "idempotency key must have 1 to 255 printable characters, without a key or token at least 16"
+    )]
+    IdempotencyKeyInvalid,
+    #[error("idempotency key reused")]
+    IdempotencyKeyReused,
+    #[error("idempotency key in use")]
+    IdempotencyKeyInUse { retry_after: u64 },
 
     #[error("invalid email")]
     InvalidEmail,

@@ -1,9 +1,11 @@
 //! The guide for integrators, in one text for people, programs and agents.
 
+pub mod topics;
+
 use pulldown_cmark::{Options, Parser, html};
 use tera::Context;
 
-use crate::infra::templates;
+use crate::infra::templates::{self, STAND_IN};
 
 /// Placeholders of the commands for the reader's own values, with the names of their fields.
 const PLACEHOLDERS: [(&str, &str); 8] = [
@@ -19,11 +21,12 @@ const PLACEHOLDERS: [(&str, &str); 8] = [
 
 const TAG: &str = include_str!("../docs/tag.md");
 
-const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
+const SKILL: &str = include_str!("../skills/assent/SKILL.md");
 
-/// Replaces the service's address while placeholders are marked: the address may contain one, and
-/// must not change with the reader's input.
-const STAND_IN: &str = "https://stand-in.invalid";
+/// The address of the service in documents.
+const EXAMPLE: &str = "https://consent.example.com";
+
+const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
 
 pub fn markdown(base_url: &str) -> String {
     render("texts/guide.md", base_url)
@@ -34,7 +37,7 @@ pub fn llms_txt(base_url: &str) -> String {
     render("texts/llms.txt", base_url)
 }
 
-fn render(name: &str, base_url: &str) -> String {
+pub fn render(name: &str, base_url: &str) -> String {
     let mut context = Context::new();
     context.insert("base_url", base_url);
     templates::render(name, &context).expect("the guide's templates render")
@@ -48,26 +51,38 @@ pub fn html(base_url: &str) -> String {
 
 /// The guide to the consent tag as HTML, with the service's own address in its examples.
 pub fn tag_html(base_url: &str) -> String {
-    let text = TAG.replace("https://consent.example.com", base_url);
+    with_copies(&html_of(&tag_markdown(base_url)))
+}
+
+pub fn tag_markdown(base_url: &str) -> String {
+    let text = TAG.replace(EXAMPLE, base_url);
     let mut pieces = text.split("(reference.md");
     let first = pieces.next().unwrap_or_default().to_owned();
     // The reference is served as the description of the API.
-    let linked = pieces.fold(first, |done, piece| {
+    pieces.fold(first, |done, piece| {
         format!("{done}(/docs{}", piece.find(')').map_or(piece, |end| &piece[end..]))
-    });
-    with_copies(&html_of(&linked))
+    })
 }
 
 pub fn webhooks_html() -> String {
-    with_copies(&html_of(&WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)")))
+    with_copies(&html_of(&webhooks_markdown()))
 }
 
-fn with_copies(page: &str) -> String {
+pub fn webhooks_markdown() -> String {
+    WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)")
+}
+
+/// The skill for coding agents (agentskills.io).
+pub fn skill(base_url: &str) -> String {
+    SKILL.replace(EXAMPLE, base_url)
+}
+
+pub fn with_copies(page: &str) -> String {
     page.replace("<pre>", "<div class=\"code\"><pre data-copy=\"these lines\">")
         .replace("</pre>", "</pre></div>")
 }
 
-fn html_of(markdown: &str) -> String {
+pub fn html_of(markdown: &str) -> String {
     let mut page = String::new();
     html::push_html(&mut page, Parser::new_ext(markdown, Options::ENABLE_TABLES));
     anchor_headings(&page)

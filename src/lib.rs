@@ -13,12 +13,17 @@ pub mod types;
 // The infrastructure of the service: database, mails, limits, caches.
 pub mod infra;
 
+// Requests that are carried out once.
+pub mod once;
+
 pub mod proof;
 
 pub mod watch;
 
 // The features.
 pub mod accounts;
+
+pub mod oauth;
 
 pub mod pixels;
 

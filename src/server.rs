@@ -14,6 +14,7 @@ use crate::http::headers::CommonHeaders;
 use crate::http::headers::cors::preflight_routes;
 use crate::http::in_spans::in_spans;
 use crate::http::measure::Measure;
+use crate::http::once::repeatable;
 use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
 use crate::mcp::tool_server::ToolServer;
@@ -30,7 +31,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .manage(ToolServer::new(app.clone()))
         .manage(ApiDescription::new(descriptions))
         .manage(app)
-        .mount("/", in_spans(busiest_first(routes()), &[CONSENT_TAG]))
+        .mount("/", in_spans(repeatable(busiest_first(routes())), &[CONSENT_TAG]))
         // Screens are not part of the API's description: programs use the calls behind them.
         .mount("/", in_spans(web::console::routes(), &[]))
         .mount("/", in_spans(web::help::routes::routes(), &[]))
@@ -97,6 +98,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         api::accounts::unsubscribe::Description::openapi(),
         api::accounts::address_change::Description::openapi(),
         api::accounts::keys::Description::openapi(),
+        api::accounts::grants::Description::openapi(),
         api::pixels::Description::openapi(),
         api::pixels::claims::Description::openapi(),
         api::health::Description::openapi(),
@@ -117,6 +119,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         web::demo::routes::Description::openapi(),
         web::sample::Description::openapi(),
         web::docs::routes::Description::openapi(),
+        web::docs::topics::Description::openapi(),
         web::guide::Description::openapi(),
         web::papers::Description::openapi(),
         web::verify::Description::openapi(),
@@ -124,6 +127,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         web::your_data::Description::openapi(),
         mcp::routes::Description::openapi(),
         mcp::registry::Description::openapi(),
+        api::oauth::Description::openapi(),
     ]
 }
 
@@ -153,6 +157,7 @@ pub fn routes() -> Vec<Route> {
         api::accounts::unsubscribe::routes(),
         api::accounts::address_change::routes(),
         api::accounts::keys::routes(),
+        api::accounts::grants::routes(),
         api::pixels::routes(),
         api::pixels::claims::routes(),
         api::health::routes(),
@@ -173,6 +178,7 @@ pub fn routes() -> Vec<Route> {
         web::demo::routes::routes(),
         web::sample::routes(),
         web::docs::routes::routes(),
+        web::docs::topics::routes(),
         web::guide::routes(),
         web::papers::routes(),
         web::verify::routes(),
@@ -180,6 +186,7 @@ pub fn routes() -> Vec<Route> {
         web::your_data::routes(),
         mcp::routes::routes(),
         mcp::registry::routes(),
+        api::oauth::routes(),
         preflight_routes(),
     ]
     .concat()

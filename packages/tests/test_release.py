@@ -11,10 +11,14 @@ import sys
 import tomllib
 import zipfile
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
 # Quickly packed, unlike the service.
 PROGRAM = os.path.realpath("/usr/bin/env")
+
+pytestmark = pytest.mark.slow
 
 
 def release(clone: pathlib.Path) -> dict[str, str]:
@@ -44,5 +48,5 @@ def test_two_folders_give_the_same_packages(tmp_path: pathlib.Path) -> None:
         f"assent_{VERSION}PLATFORM.deb", f"assent-consent-wordpress-{VERSION}.zip", f"assent-{VERSION}.php",
     }
     with zipfile.ZipFile(tmp_path / f"one/out/release-files/assent-consent-wordpress-{VERSION}.zip") as plugin:
-        assert "assent-consent/assent-consent.php" in plugin.namelist()
+        assert {"assent-consent/assent-consent.php", "assent-consent/languages/assent-consent-de_DE.mo"} <= set(plugin.namelist())
         assert all(name.startswith("assent-consent/") for name in plugin.namelist())

@@ -25,6 +25,8 @@ PROGRAM = ROOT / os.environ.get("ASSENT_BIN", "target/debug/assent")
 FIRST_RECEIPT_SECONDS = 60
 SETTINGS = re.compile(r"(?i)^(https?_proxy|no_proxy|ssl_cert_.*|node_extra_ca_certs|npm_config_(registry|cafile).*|pip_.*|uv_.*)$")
 
+pytestmark = pytest.mark.slow
+
 
 class Folder:
     """An empty folder of a user who is not root, and commands that run there."""

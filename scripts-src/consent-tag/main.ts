@@ -4,6 +4,7 @@ import { whenActivated, whenParsed } from '../shared/ready';
 import { announceChange, installApi, isTaken } from './api';
 import { openPreferences } from './banner';
 import { removeForbidden } from './cleanup';
+import { config } from './config';
 import { applyGate, isForeign, watchGate } from './gate';
 import { applyIdentification } from './identification';
 import { extra } from './modules';
@@ -33,7 +34,9 @@ const start = (): void => {
   // Loads no module for every such visitor.
   if (gpc()) console.info('Assent: Global Privacy Control');
 
-  const run = (): void => {
+  const run = (): void | Promise<void> => {
+    // A module first reads the choice of the other subdomains. Until it has called this again, nothing is in force.
+    if (config.share) return extra('share', config, subscribe, restore, run);
     subscribe(signalChoice);
     subscribe(applyIdentification);
     restore();

@@ -47,8 +47,8 @@ const sendChoice = async (choice: Choice): Promise<Choice | null> => {
   // The entry stays if there was no answer, or if another tab has overwritten it.
   guard(() => localStorage[PENDING_KEY] == now && delete localStorage[PENDING_KEY]);
   if (gpc() && !hasPendingAcceptance && [202, 204, 403].includes(status)) forgetVisitor();
-  // The site has published another policy since the visitor was asked.
-  if (isAcceptance && status === 204) await extra('refresh', config, send);
+  // The page is of another site, or the site has published another policy since the visitor was asked.
+  if (status === 403 || (isAcceptance && status === 204)) await extra('refused', config, send, status);
   return hasPendingAcceptance
     ? choice
     : status === 202 && json.recorded === true && json.receipt_id && json.policy_version_hash === config.hash

@@ -5,7 +5,7 @@ import { Action, Choice, choiceId, isCurrent, only, permits, randomId, State } f
 import { config } from './config';
 import { extra } from './modules';
 import { MAX_PENDING_MS, record } from './record';
-import { forgetVisitor, loadChoice, mayHaveWithdrawn, OPENED_KEY, saveChoice } from './storage';
+import { forgetVisitor, loadChoice, mayHaveWithdrawn, saveChoice } from './storage';
 
 /** The choice in force on this page; null if there is none. An acceptance is in force only after its 202. */
 export let choice: Choice | null = null;
@@ -115,7 +115,7 @@ const reportRefusal = async (refusal: Choice): Promise<void> => {
  * Applies Global Privacy Control. An earlier acceptance is withdrawn with its own choice id, so that two tabs create one
  * receipt, and forgotten after the service has answered. Nothing is sent for a visitor who has not accepted before.
  */
-const applyGpc = (earlier: Choice | null): void => {
+const applyGpc = (earlier: Choice | null | void): void => {
   pending = failed = undefined;
   visitorId = '';
   if (!earlier || (earlier.state !== 'accepted' && (earlier.receipt || !earlier.yes))) return setChoice(null);
@@ -165,7 +165,7 @@ export const restore = (confirmed?: boolean): void => {
   if (!confirmed && next?.state === 'accepted' && mayHaveWithdrawn()) {
     setChoice(null, next);
     // No choice is in force until the service has answered.
-    extra('verify', config, next, OPENED_KEY, send, applyCheck);
+    extra('verify', config, next, send, applyCheck);
   } else {
     setChoice(next);
     if (next && !next.receipt) reportRefusal(next);

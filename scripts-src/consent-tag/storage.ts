@@ -5,14 +5,12 @@ import { config } from './config';
 /** The key of the choice in the site's own storage. If storage is blocked, the next page asks again. */
 export const KEY = `assent:${config.pixel}`;
 
-export const loadChoice = (): Choice | null => {
+export const loadChoice = (): Choice | null | void => {
   try {
     // A choice that cannot be removed must not be used. Storage that cannot remove entries throws here.
     localStorage.removeItem(KEY + '-');
     return parseChoice(localStorage.getItem(KEY));
-  } catch {
-    return null;
-  }
+  } catch {}
 };
 
 /** Stores a choice. If it cannot be written, an earlier one is removed. */
@@ -27,16 +25,14 @@ export const forgetVisitor = (): void => {
   guard(() => ['', '+', '?'].forEach((end) => localStorage.removeItem(KEY + end)));
 };
 
-/** The time at which the visitor opened the service's page on which they can withdraw without this site. */
-export const OPENED_KEY = KEY + '?';
-
-/** Whether the visitor may have withdrawn on the service's page. */
-export const mayHaveWithdrawn = (): boolean => {
+/**
+ * Whether the visitor may have withdrawn on the service's page, or on another subdomain. The entry contains the time at which
+ * the visitor opened that page.
+ */
+export const mayHaveWithdrawn = (): string | void => {
   try {
-    return !!localStorage[OPENED_KEY];
-  } catch {
-    return false;
-  }
+    return localStorage[KEY + '?'];
+  } catch {}
 };
 
 /** The time at which an acceptance was sent. A tab that is closed before the answer leaves the entry. */

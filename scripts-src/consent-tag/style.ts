@@ -2,7 +2,7 @@ import { BASE_CSS } from '../shared/style';
 import { config } from './config';
 
 const CSS =
-  '.p{left:0;right:0;max-height:max(11em,100% - 10em);padding-bottom:0;scroll-padding-bottom:5em;overflow-wrap:anywhere}' +
+  '.p{inset:auto 0;max-height:max(11em,100% - 10em);padding-bottom:0;scroll-padding-bottom:5em;overflow-wrap:anywhere}' +
   '[data-p^=bottom]{bottom:max(.75em,env(safe-area-inset-bottom))}' +
   '[data-p^=top]{top:.75em}' +
   '[data-p=center]{inset:0;height:fit-content}' +

@@ -3,7 +3,7 @@ import { GATED_FRAMES, GATED_SCRIPTS } from '../shared/gated';
 import { guard } from '../shared/guard';
 import { switchFrame } from './frames';
 import { load } from './load';
-import { type Started, start } from './scripts';
+import { isStarted, type Started, start } from './scripts';
 import type { Session } from './session';
 
 /** A script delays the following ones for at most this long. */
@@ -38,7 +38,7 @@ export const applyGate = async (session: Session): Promise<void> => {
     const isPermitted = session.permitted(needs);
     if (!isPermitted) reportUnknown(element, needs, session);
     if (element instanceof HTMLIFrameElement) switchFrame(element, isPermitted, session);
-    else if (isPermitted && !pending.has(element as HTMLScriptElement)) {
+    else if (isPermitted && !isStarted(element) && !pending.has(element as HTMLScriptElement)) {
       const script = element as HTMLScriptElement;
       pending.set(script, { needs });
       queue = queue.then(() => run(script, session)).catch(() => {});

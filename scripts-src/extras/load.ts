@@ -3,6 +3,7 @@ import type * as Controls from '../controls/main';
 import type * as Hints from '../hints/main';
 import type * as Placeholders from '../placeholders/main';
 import type * as Recheck from '../recheck/main';
+import type * as Share from '../share/main';
 import type * as Signals from '../signals/main';
 
 interface Modules {
@@ -11,6 +12,7 @@ interface Modules {
   hints: typeof Hints;
   placeholders: typeof Placeholders;
   recheck: typeof Recheck;
+  share: typeof Share;
   signals: typeof Signals;
 }
 

@@ -1,4 +1,7 @@
 import type * as Recheck from '../recheck/main';
+import type { TagConfig } from '../shared/config';
+import type { Send } from '../shared/http';
+import type * as Share from '../share/main';
 import { load } from './load';
 
 export { applyGate } from './gate';
@@ -11,11 +14,15 @@ export { uncover } from './uncover';
 /** Notifies the vendors that the page names of the consent types, in order. */
 export const signal = async (types: Record<string, string>): Promise<void> => (await load('signals')).signal(types);
 
+/** Reads the choice of the other subdomains, and lets the tag start. */
+export const share = async (...about: Parameters<typeof Share.share>): Promise<void> => (await load('share')).share(...about);
+
 /** Tells the page's developer in the browser console why something does not happen. */
-export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
+export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host' | 'site', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
 
 /** Asks the service whether a stored choice is still valid. */
 export const verify = async (...about: Parameters<typeof Recheck.verify>): Promise<void> => (await load('recheck')).verify(...about);
 
-/** Loads the current policy after the service has refused an acceptance of an outdated one. */
-export const refresh = async (...about: Parameters<typeof Recheck.refresh>): Promise<void> => (await load('recheck')).refresh(...about);
+/** Loads the current policy after the service has refused an acceptance of an outdated one, or explains another refusal. */
+export const refused = async (config: TagConfig, send: Send, status: number): Promise<void> =>
+  status === 403 ? hint('site', config.pixel) : (await load('recheck')).refresh(config, send);

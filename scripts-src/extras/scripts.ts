@@ -41,8 +41,26 @@ const recreate = (script: HTMLScriptElement, trusted: Trusted): HTMLScriptElemen
   }
 };
 
+const startedElements = new WeakSet<Element>();
+
+/** Whether an element was started here, although it looks like a waiting one. */
+export const isStarted = (script: Element): boolean => startedElements.has(script);
+
+/**
+ * Makes an element that has run look like a waiting one, which has no effect on its script: a copy, such as in a framework's
+ * cache of pages, is then subject to the gate too.
+ */
+const markAsWaiting = (script: HTMLScriptElement): void => {
+  startedElements.add(script);
+  script.type = 'text/plain';
+};
+
 const onEnd = (element: HTMLScriptElement, run: (type: string) => void): void => {
-  for (const type of ['load', 'error']) element.addEventListener(type, () => run(type), { once: true });
+  const end = (type: string): void => {
+    markAsWaiting(element);
+    run(type);
+  };
+  for (const type of ['load', 'error']) element.addEventListener(type, () => end(type), { once: true });
 };
 
 /** Starts a script at its position. `end` is called after it has run or failed to load, if the browser reports that. */
@@ -66,6 +84,7 @@ const replace = (script: HTMLScriptElement, fresh: HTMLScriptElement, trusted: T
   const keepsOriginal = document.readyState === 'complete';
   if (keepsOriginal) for (const { name } of Array.from(script.attributes)) if (name !== 'type') script.removeAttribute(name);
   runAs(writer, () => (keepsOriginal ? script.before(fresh) : script.replaceWith(fresh)));
+  if (!fresh.src) markAsWaiting(fresh);
   const undo = (): void => {
     // No event reports that an inline module has run, so it is not started a second time on this page.
     if (fresh.src) {
@@ -85,6 +104,7 @@ const restart = (script: HTMLScriptElement, end: () => void): Started => {
   script.async = script.hasAttribute('async');
   onEnd(script, end);
   script.replaceWith(script);
+  if (!script.src) markAsWaiting(script);
   const undo = (): void => {
     script.replaceWith(script.src ? waiting : '');
     cancelScript(script);

@@ -10,6 +10,13 @@ const TEXTS: Record<string, [section: string, text: (detail: string) => string]>
   call: ['javascript-api', (name) => `there is no “${name}”. The call does nothing.`],
   choice: ['javascript-api', (names) => `the choice (${names}) is not made: it names no purpose that this site asks for, or Global Privacy Control is on.`],
   host: ['test', () => `identification is not available on ${location.hostname}: the pixel is not installed for this host, or is paused.`],
+  site: [
+    'test',
+    (pixel) =>
+      pixel.startsWith('test_')
+        ? `no choice is recorded on ${location.hostname}: the test tag works on localhost, private addresses, names that end in .test, and the test hosts of the pixel.`
+        : `no choice is recorded on ${location.hostname}: the pixel is for another site. To try it here, use the test tag <script async src="${base}/px/test_${pixel}.js"></script>`,
+  ],
   purpose: ['gate-scripts-and-frames', (names) => `an element waits for “${names}”, which visitors are not asked for here. It is never loaded.`],
 };
 

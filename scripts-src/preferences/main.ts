@@ -23,7 +23,9 @@ export const open: Opener = (context: PreferencesContext): void => {
   const { frame } = context;
   addStyle(frame.getRootNode() as ShadowRoot);
   frame.querySelector('dialog')?.remove();
-  const title = gpc() ? texts.title : texts.prefsTitle;
+  // The consent tag marks its own title.
+  const mark = context.config.pixel.startsWith('test_') ? 'Test · ' : '';
+  const title = mark + (gpc() ? texts.title : texts.prefsTitle);
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => wrapFocus(dialog, event) });
   const { hash } = context.config;
   const submit = async (state: State, purposes: string[], event: Press): Promise<void> => {

@@ -7,7 +7,6 @@ import type { Send } from '../shared/http';
 export const verify = async (
   { base, pixel }: TagConfig,
   choice: Choice,
-  openedKey: string,
   send: Send,
   applyCheck: (choice: Choice, next: Choice | null) => void,
 ): Promise<void> => {
@@ -15,6 +14,7 @@ export const verify = async (
   if (status !== 200) return;
   // Throws on an invalid answer, before the entry is removed.
   const next = afterCheck(choice, json, Date.now());
+  const openedKey = `assent:${pixel}?`;
   // The service's page may still be open, so a withdrawal there is expected for a day.
   guard(() => Date.now() - localStorage[openedKey] < 864e5 || localStorage.removeItem(openedKey));
   applyCheck(choice, next);

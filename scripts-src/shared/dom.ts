@@ -60,7 +60,7 @@ export const attach = (frame: HTMLElement): void => {
   showIn(frame, document.body);
 };
 
-/** If a page has removed the host within a second this often, it is not attached again. */
+/** If a page has removed the host this often, each time within a second of the last, it is not attached again. */
 const MAX_REMOVALS = 5;
 
 /**
@@ -89,7 +89,7 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
   new MutationObserver(() => {
     if (frame.isConnected) return onChange?.();
     if (!document.body || removals > MAX_REMOVALS) return;
-    if (Date.now() - lastRemoval < 1e3) removals++;
+    removals = Date.now() - lastRemoval < 1e3 ? removals + 1 : 0;
     lastRemoval = Date.now();
     attach(frame);
   }).observe(document, { childList: true, subtree: true, attributes: true });

@@ -13,6 +13,7 @@ use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind;
+use crate::accounts::grants;
 use crate::accounts::keys;
 use crate::accounts::mails::preferences;
 use crate::accounts::members::member_list::MemberView;
@@ -34,7 +35,7 @@ use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::{self, Placed, list_pixels_ever};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
-use crate::webhooks::endpoints;
+use crate::webhooks::listing;
 
 /// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
@@ -138,7 +139,10 @@ impl Export {
         for key in keys::list_keys(&self.infra, &self.account_id).await?.api_keys {
             write(lines, "api_key", None, key)?;
         }
-        for webhook in endpoints::list(&self.infra, &self.caller).await?.webhooks {
+        for grant in grants::list_grants(&self.infra, &self.account_id).await?.grants {
+            write(lines, "grant", None, grant)?;
+        }
+        for webhook in listing::list(&self.infra, &self.caller).await?.webhooks {
             write(lines, "webhook", None, webhook)?;
         }
         Ok(Place::EventsBefore(None))

@@ -12,6 +12,7 @@ use super::actor::Actor;
 use super::credentials::{Accepts, KeyLookup, look_up_key};
 use super::event::EventKind;
 use super::events;
+use super::grants::holder::Holder;
 use super::keys::key_attempts::KeyAttempts;
 use super::members::member::Member;
 use super::scope::{Needs, Scope};
@@ -55,8 +56,12 @@ impl Caller {
     }
 
     /// Refuses a member whose sign-in is too old, because the browser may have been left
-    /// unattended. Keys have no sign-in; sensitive calls require a mailed code from them.
+    /// unattended. Keys have no sign-in; sensitive calls require a mailed code from them. What an app
+    /// may do must end with its grant, so it makes no keys.
     pub fn require_fresh(&self) -> Result<()> {
+        if matches!(self.actor, Actor::App(_)) {
+            return Err(Error::ScopeNotAllowed);
+        }
         (self.is_fresh || !self.is_member()).then_some(()).ok_or(Error::SignInRequired)
     }
 
@@ -120,6 +125,11 @@ async fn identify(
         let (scope, session_id) = (member.role, Some(member.session_id));
         return Ok(Caller { account, actor, scope, is_fresh, session_id });
     }
+    if let Some(holder) = &credentials.grant {
+        let Holder { account, scope, grant_id, .. } = (**holder).clone();
+        let actor = Actor::App(grant_id);
+        return Ok(Caller { account, actor, scope, is_fresh: false, session_id: None });
+    }
     let key = credentials.api_key.as_deref().ok_or(refusals.missing)?;
     let mut connection = infra.pool.acquire().await?;
     match look_up_key(&mut connection, key).await? {
@@ -148,6 +158,8 @@ pub struct Credentials {
     pub signup_token: Option<String>,
     /// The signed-in member, whose session the console has checked.
     pub member: Option<Box<Member>>,
+    /// The grant of an app, whose token the tool server has checked.
+    pub grant: Option<Box<Holder>>,
     pub authorization_sent: bool,
     pub net: ClientNet,
 }

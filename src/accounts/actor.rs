@@ -5,6 +5,8 @@ pub enum Actor {
     /// An API key, by its prefix.
     Key(String),
     Member(String),
+    /// An app, by the id of its grant.
+    App(String),
     SignupToken,
     Operator,
     PaymentProvider,
@@ -26,6 +28,7 @@ impl fmt::Display for Actor {
         match self {
             Self::Key(prefix) => formatter.write_str(prefix),
             Self::Member(email) => formatter.write_str(email),
+            Self::App(grant_id) => formatter.write_str(grant_id),
             Self::SignupToken => formatter.write_str("signup token"),
             Self::Operator => formatter.write_str("operator"),
             Self::PaymentProvider => formatter.write_str("payment provider"),

@@ -14,6 +14,7 @@ use super::tool::Tool;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::{Client, Limit};
+use crate::infra::limits::standing::Standing;
 
 /// An operation that can be requested.
 pub trait Capability {
@@ -78,14 +79,25 @@ pub async fn admit<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,
 ) -> Result<CallerOf<C>> {
+    Ok(admit_counted::<C>(accounts, credentials).await?.0)
+}
+
+/// As [`admit`], and says what is left of the limits.
+pub async fn admit_counted<C: Capability>(
+    accounts: &Accounts,
+    credentials: Credentials,
+) -> Result<(CallerOf<C>, Vec<Standing>)> {
+    let mut left = Vec::new();
     if let Some(limit) = C::LIMIT {
-        Client::new(&accounts.limits, credentials.net).admit(limit)?;
+        left.extend(Client::new(&accounts.limits, credentials.net).take(limit)?);
     }
     let caller = C::Access::admit(accounts, credentials).await?;
     if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
-        accounts.account_limits.admit(C::ACCOUNT_LIMIT, writer.account_id(), &writer.actor)?;
+        let account_id = writer.account_id();
+        let state = accounts.account_limits.admit(C::ACCOUNT_LIMIT, account_id, &writer.actor)?;
+        left.extend(state);
     }
-    Ok(caller)
+    Ok((caller, left))
 }
 
 /// The refusals of [`admit`].

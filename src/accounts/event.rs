@@ -18,6 +18,9 @@ text_enum! {
         KeyRevoked = "key_revoked",
         /// All of the account's keys, or those of an earlier signup token.
         KeysRevoked = "keys_revoked",
+        /// A member connected an app, or its grant ended. `subject`: the grant.
+        AppConnected = "app_connected",
+        AppDisconnected = "app_disconnected",
         /// `subject`: the member's address, here and below.
         MemberInvited = "member_invited",
         MemberChanged = "member_changed",
@@ -65,7 +68,7 @@ pub struct EventView {
     pub event_id: Uuid,
     pub happened_at: Timestamp,
     /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `keys_revoked`,
-    /// `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
+    /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
@@ -74,7 +77,7 @@ pub struct EventView {
     /// `subscription_ended`. There may be more.
     // Text, because nodes of a later version may have more kinds.
     pub kind: String,
-    /// A key's prefix, a member's address, `signup token`, `operator`, `payment provider` or
+    /// A key's prefix, a member's address, the grant of an app, `signup token`, `operator`, `payment provider` or
     /// `service`.
     pub actor: String,
     /// What it was done to: the prefix of a key, an address, a pixel, the hash of a policy,

@@ -8,6 +8,7 @@ pub mod credentials;
 pub mod demo;
 pub mod event;
 pub mod events;
+pub mod grants;
 pub mod input;
 pub mod introduction;
 pub mod keys;

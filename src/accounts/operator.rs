@@ -150,6 +150,7 @@ pub async fn revoke_keys(
         api_keys: store::update_keys_revoked(&mut transaction, &id, now).await?,
         signup_tokens: store::delete_signup_token(&mut transaction, &id).await?,
     };
+    store::delete_grants_since(&mut transaction, &id, DateTime::UNIX_EPOCH).await?;
     note(&mut transaction, now, &id, EventKind::KeysRevoked, None).await?;
     transaction.commit().await?;
     Ok(ended)

@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 
 use super::access::{Caller, KeyRefusals};
 use super::actor::Actor;
+use super::grants::holder;
 use super::members::member::membership_in;
 use super::sessions::store::is_open;
 use super::store;
@@ -30,6 +31,10 @@ pub async fn recheck(
             }
             let membership = membership_in(connection, account_id, address).await?;
             membership.ok_or(Error::SignInRequired)?.role
+        }
+        (Actor::App(grant_id), _) => {
+            let holder = holder::find(connection, grant_id, now).await?;
+            holder.ok_or(KeyRefusals::who_am_i().revoked)?.scope
         }
         _ => return Ok(()),
     };

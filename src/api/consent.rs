@@ -11,14 +11,15 @@ use crate::http::call::Call;
 use crate::http::csv::Csv;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
-use crate::policies::configuration::{
-    ConfigureConsent, ConfigureRequest, Configured, TurnOffConsent,
-};
+use crate::policies::configuration::{ConfigureConsent, ConfigureRequest};
+use crate::policies::configured::Configured;
 use crate::policies::consent_request::ConsentRequest;
 use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration};
+use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::{ExportConsent, ReadConsentLog, ReadConsentStats};
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest};
 use crate::receipts::days::invalid;
@@ -29,6 +30,7 @@ use crate::receipts::table;
 use crate::types::consent::ConsentState;
 use crate::types::csv::Format;
 use crate::types::ids::{PixelId, VisitorId};
+use crate::types::page_address::PageAddress;
 
 described_routes![
     configure of ConfigureConsent: [Body, Infra],
@@ -92,7 +94,7 @@ const LOG_PARAMETERS: &[&str] = &[
 ];
 
 /// JSON, or a table when that is asked for.
-type OrTable<T> = Either<Json<T>, Csv>;
+type OrTable<T> = Either<T, Csv>;
 
 fn format(query: &Query) -> Result<Format> {
     Format::read(query.present("format")).map_err(|wrong| Error::Validation(vec![wrong]))
@@ -120,7 +122,6 @@ fn format(query: &Query) -> Result<Format> {
         status = 200,
         description = "Newest first",
         content((ConsentLog = "application/json"), (String = "text/csv")),
-        headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
     )),
 )]
 #[get("/v1/pixels/<pixel_id>/consent")]
@@ -128,7 +129,8 @@ async fn read_log(
     call: Call<'_, ReadConsentLog>,
     pixel_id: &str,
     query: Query,
-) -> Result<OrTable<ConsentLog>> {
+    address: PageAddress,
+) -> Result<OrTable<Listed<ConsentLog>>> {
     query.only(LOG_PARAMETERS)?;
     let format = format(&query)?;
     let filter = LogFilter {
@@ -143,11 +145,11 @@ async fn read_log(
     let limit = query.present("limit").map_or_else(|| MAX_ROWS.to_string(), str::to_owned);
     let log = call.with(LogRequest { pixel_id: pixel_id.to_owned(), filter, limit }).await?;
     if format == Format::Json {
-        return Ok(Either::Left(Json(log)));
+        return Ok(Either::Left(Listed(log)));
     }
     let name = format!("consent-log-{}", log.pixel_id.as_str());
     let table = Csv::whole(name, table::of_log(&log)?);
-    let next = log.next_before.map(|position| ("before", position));
+    let next = log.next_before.map(|position| address.of_page("before", &position));
     Ok(Either::Right(Csv { next, ..table }))
 }
 
@@ -194,7 +196,7 @@ async fn read_stats(
     call: Call<'_, ReadConsentStats>,
     pixel_id: &str,
     query: Query,
-) -> Result<OrTable<Stats>> {
+) -> Result<OrTable<Json<Stats>>> {
     query.only(STATS_PARAMETERS)?;
     let format = format(&query)?;
     let (from, to) = (text(&query, "from"), text(&query, "to"));

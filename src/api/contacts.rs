@@ -1,9 +1,7 @@
 //! HTTP routes of contacts.
 
 use rocket::Either;
-use rocket::http::ContentType;
 use rocket::response::status::NoContent;
-use rocket::response::stream::ByteStream;
 use rocket::{delete, get, post};
 
 use super::pixels::install_method::{MethodQuery, OfferedMethod};
@@ -11,11 +9,11 @@ use crate::contacts::contact::Contact;
 use crate::contacts::counts::{ContactCounts, CountContacts, CountRequest};
 use crate::contacts::intake::incoming::{ContactsRequest, StoreRequest};
 use crate::contacts::intake::{StoreContacts, Stored};
+use crate::contacts::reading::Written;
 use crate::contacts::reading::finding::{FindContact, OfContact};
 use crate::contacts::reading::pages::Contacts;
 use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::{ReadRequest, Selection, WithdrawnRequest};
-use crate::contacts::reading::{Pieces, Written};
 use crate::contacts::withdrawn::{ListWithdrawnContacts, WithdrawnContacts};
 use crate::erasure::contact::EraseContact;
 use crate::error::Result;
@@ -24,12 +22,14 @@ use crate::http::call::Call;
 use crate::http::csv::Csv;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::{Listed, ListedText};
 use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::types::csv::Format;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
+use crate::types::page_address::PageAddress;
 
 /// At most 2 MiB.
 type ContactsBody = Body<2048>;
@@ -44,7 +44,7 @@ described_routes![
 ];
 
 /// Text that is sent while it is made.
-type ContactsText = Either<(ContentType, ByteStream<Pieces>), Csv>;
+type ContactsText = Either<ListedText, Csv>;
 
 /// Read contacts, by cursor or by day
 ///
@@ -53,7 +53,8 @@ type ContactsText = Either<(ContentType, ByteStream<Pieces>), Csv>;
 /// in pages, each with the `next_cursor` of the one after it. Contacts whose consent has ended are
 /// left out.
 ///
-/// As CSV the next page is in the header `Link`, whose absence is the end.
+/// The next page is in the header `Link` as well, whose absence is the end; a page of more than 128 KiB
+/// of JSON has it in `next` only.
 #[utoipa::path(
     tag = "Contacts",
     params(
@@ -70,7 +71,6 @@ type ContactsText = Either<(ContentType, ByteStream<Pieces>), Csv>;
         status = 200,
         description = "The contacts",
         content((Contacts = "application/json"), (String = "text/csv")),
-        headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
     )),
 )]
 #[get("/v1/pixels/<pixel_id>/contacts")]
@@ -79,6 +79,7 @@ async fn read(
     _method: OfferedMethod,
     pixel_id: &str,
     query: Query,
+    address: PageAddress,
 ) -> Result<ContactsText> {
     let text = |name| query.get(name).map(str::to_owned);
     let request = ReadRequest {
@@ -89,25 +90,26 @@ async fn read(
         limit: text("limit"),
         cursor: text("cursor"),
         format: text("format"),
+        address: Some(address),
     };
     let written = call.with(request).await?;
     Ok(match written.format {
-        Format::Json => Either::Left((ContentType::JSON, ByteStream(written.pieces))),
+        Format::Json => Either::Left(ListedText { pieces: written.pieces, next: written.next }),
         Format::Csv => Either::Right(table(written)),
     })
 }
 
 /// What was read as a file.
 fn table(written: Written) -> Csv {
-    let (range, cursor) = match written.selection {
-        Selection::On { day, .. } => (day.to_string(), "cursor"),
-        Selection::After { id, .. } => (format!("after-{id}"), "after"),
-        Selection::Changed { after, .. } => (format!("changed-after-{after}"), "changed_after"),
+    let range = match written.selection {
+        Selection::On { day, .. } => day.to_string(),
+        Selection::After { id, .. } => format!("after-{id}"),
+        Selection::Changed { after, .. } => format!("changed-after-{after}"),
     };
     Csv {
         name: format!("contacts-{}-{range}", written.pixel_id.as_str()),
         lines: written.pieces,
-        next: written.next.map(|id| (cursor, id.to_string())),
+        next: written.next,
     }
 }
 
@@ -175,10 +177,10 @@ async fn list_withdrawn(
     _method: OfferedMethod,
     pixel_id: &str,
     query: Query,
-) -> Result<Json<WithdrawnContacts>> {
+) -> Result<Listed<WithdrawnContacts>> {
     let text = |name| query.get(name).map(str::to_owned);
     let (pixel_id, after, limit) = (pixel_id.to_owned(), text("after"), text("limit"));
-    call.with(WithdrawnRequest { pixel_id, after, limit }).await.map(Json)
+    call.with(WithdrawnRequest { pixel_id, after, limit }).await.map(Listed)
 }
 
 /// Store resolved people

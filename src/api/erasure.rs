@@ -18,6 +18,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::types::ids::{PixelId, VisitorId};
@@ -122,11 +123,11 @@ async fn list(
     call: Call<'_, ListErasureRequests>,
     pixel_id: &str,
     query: Query,
-) -> Result<Json<ErasureRequestPage>> {
+) -> Result<Listed<ErasureRequestPage>> {
     let text = |name| query.get(name).map(str::to_owned);
     let (status, after, limit) = (text("status"), text("after"), text("limit"));
     let pixel_id = pixel_id.to_owned();
-    call.with(PageRequest { pixel_id, status, after, limit }).await.map(Json)
+    call.with(PageRequest { pixel_id, status, after, limit }).await.map(Listed)
 }
 
 fn of_request(pixel_id: &str, request_id: &str) -> OfRequest {

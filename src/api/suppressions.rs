@@ -15,6 +15,7 @@ use crate::http::body::upload::Upload;
 use crate::http::call::{Call, CallOrRefusal};
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
 use crate::infra::Infra;
@@ -71,9 +72,9 @@ async fn unsuppress(call: Call<'_, UnsuppressPerson>, hem: &str) -> Result<NoCon
     responses((status = 200, description = "A page of them", body = SuppressionPage)),
 )]
 #[get("/v1/suppressions")]
-async fn list(call: Call<'_, ListSuppressions>, query: Query) -> Result<Json<SuppressionPage>> {
+async fn list(call: Call<'_, ListSuppressions>, query: Query) -> Result<Listed<SuppressionPage>> {
     let text = |name| query.get(name).map(str::to_owned);
-    call.with(PageRequest { after: text("after"), limit: text("limit") }).await.map(Json)
+    call.with(PageRequest { after: text("after"), limit: text("limit") }).await.map(Listed)
 }
 
 /// Suppress everybody on a list

@@ -10,13 +10,16 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
+use crate::http::once::Repeatable;
 use crate::infra::Infra;
 use crate::webhooks::delivery::{DeliveryList, DeliveryView, ListDeliveries};
 use crate::webhooks::endpoint::{EndpointList, EndpointView, EndpointWithSecret};
 use crate::webhooks::endpoints::{
-    ChangeWebhook, CreateWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret,
+    ChangeWebhook, CreateWebhook, DeleteWebhook, RotateWebhookSecret,
 };
 use crate::webhooks::input::{EndpointChange, NewEndpoint, OfEndpoint, OnEndpoint};
+use crate::webhooks::listing::ListWebhooks;
 use crate::webhooks::replay::{
     OfDelivery, ReplayDelivery, ReplayRequest, ReplayWebhook, Replayed, SinceOfEndpoint,
 };
@@ -64,8 +67,8 @@ async fn create(
     responses((status = 200, description = "The webhooks", body = EndpointList)),
 )]
 #[get("/v1/webhooks")]
-async fn list(call: Call<'_, ListWebhooks>) -> Result<Json<EndpointList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list(call: Call<'_, ListWebhooks>) -> Result<Listed<EndpointList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// Change, pause or resume a webhook
@@ -111,6 +114,7 @@ async fn delete(call: Call<'_, DeleteWebhook>, endpoint_id: &str) -> Result<NoCo
 #[post("/v1/webhooks/<endpoint_id>/secret")]
 async fn rotate(
     call: Call<'_, RotateWebhookSecret>,
+    _once: Repeatable,
     endpoint_id: &str,
 ) -> Result<Json<EndpointWithSecret>> {
     call.with(of(endpoint_id)).await.map(Json)
@@ -141,8 +145,8 @@ async fn test(call: Call<'_, TestWebhook>, endpoint_id: &str) -> Result<Json<Del
 async fn deliveries(
     call: Call<'_, ListDeliveries>,
     endpoint_id: &str,
-) -> Result<Json<DeliveryList>> {
-    call.with(of(endpoint_id)).await.map(Json)
+) -> Result<Listed<DeliveryList>> {
+    call.with(of(endpoint_id)).await.map(Listed)
 }
 
 /// Send one event again

@@ -23,6 +23,9 @@ pub struct WithdrawnContacts {
     /// The next `after`; the same again when the page is empty.
     pub high_water: i64,
     pub withdrawn: Vec<WithdrawnContact>,
+    /// Whether there may be a next page.
+    #[serde(skip)]
+    pub is_full: bool,
 }
 
 /// A page of the list, read from the primary.
@@ -54,6 +57,7 @@ impl Capability for ListWithdrawnContacts {
         let mut connection = infra.pool.acquire().await?;
         let withdrawn = store::list_withdrawn(&mut connection, &pixel_id, after, limit).await?;
         let high_water = withdrawn.last().map_or(after, |last| last.position);
-        Ok(WithdrawnContacts { pixel_id, after, high_water, withdrawn })
+        let is_full = i64::try_from(withdrawn.len()).is_ok_and(|length| length == limit);
+        Ok(WithdrawnContacts { pixel_id, after, high_water, withdrawn, is_full })
     }
 }

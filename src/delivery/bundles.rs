@@ -30,6 +30,7 @@ pub enum Script {
     Hints,
     Recheck,
     Controls,
+    Share,
     DevBeacon,
 }
 
@@ -47,6 +48,7 @@ impl Script {
             Self::Hints => "hints",
             Self::Recheck => "recheck",
             Self::Controls => "controls",
+            Self::Share => "share",
             Self::DevBeacon => "dev-beacon",
         };
         BUNDLES.iter().find(|bundle| bundle.name == name).expect("build.rs bundled every script")

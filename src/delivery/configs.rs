@@ -9,11 +9,15 @@ use serde_json::Value;
 use super::bundles::Script;
 use crate::policies::appearance::{Appearance, Corner, Position};
 use crate::policies::policy::{Policy, PolicyText};
+use crate::policies::sharing::Sharing;
 use crate::policies::sites::Site;
 use crate::types::bidi;
 use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 use crate::types::locales::{Locale, PurposeText};
+
+/// The label of a popup that is only tried; `scripts-src/preferences/main.ts` has the same.
+const TEST_MARK: &str = "Test · ";
 
 #[derive(Serialize)]
 pub struct BaseConfig<'a> {
@@ -108,6 +112,12 @@ pub struct TagConfig<'a> {
     css: String,
     position: Position,
     corner: Option<Corner>,
+    /// The host whose subdomains share one choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<&'a str>,
+    /// They no longer do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<bool>,
 }
 
 pub struct Draft<'a> {
@@ -121,7 +131,18 @@ impl<'a> TagConfig<'a> {
         let (pixel_id, appearance) = (&site.pixel.pixel_id, site.appearance.as_ref());
         let draft = Draft { pixel_id, text: &policy.text, appearance };
         let config = Self::of_draft(base, &draft, locale);
-        Self { hash: &policy.hash, version: policy.version, ..config }
+        let share = (site.sharing != Sharing::Off).then(|| site.pixel.domain.as_str());
+        let ended = (site.sharing == Sharing::Ended).then_some(true);
+        Self { hash: &policy.hash, version: policy.version, share, ended, ..config }
+    }
+
+    /// With the test id, and a title that says so.
+    pub fn for_tests(mut self, test_id: &'a PixelId) -> Self {
+        self.pixel = test_id;
+        if let Some(title) = self.texts.first_mut() {
+            *title = title.take().map(|title| format!("{TEST_MARK}{title}").into());
+        }
+        self
     }
 
     /// A draft has no hash and no version, so no choices are recorded for it.
@@ -150,6 +171,8 @@ impl<'a> TagConfig<'a> {
             css: appearance.css(),
             position: appearance.position.unwrap_or(Position::Bottom),
             corner: appearance.corner(),
+            share: None,
+            ended: None,
         }
     }
 }

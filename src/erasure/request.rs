@@ -13,6 +13,7 @@ use crate::infra::events::{self, EventKind, NewEvent};
 use crate::infra::limits::per_client::Limit;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
+use crate::receipts::delete_test_receipts_of_visitor;
 use crate::receipts::service::Receipts;
 use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
 use crate::types::text::present;
@@ -23,7 +24,7 @@ pub(super) const TIME: Duration = Duration::days(30);
 /// A visitor who wants to be erased.
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct ErasureRequest {
-    /// Canonical id or alias.
+    /// Canonical id, alias or test id.
     #[schemars(with = "PixelRef")]
     #[schema(value_type = PixelRef)]
     pub pixel_id: Option<String>,
@@ -40,7 +41,7 @@ pub struct ErasureReceived {
 }
 
 /// Keeps the request if the pixel has a receipt of the visitor and no open request. Nobody learns
-/// which it was: ids that are nobody's are limited as those of pixels are.
+/// which it was: ids that are nobody's are limited as those of pixels are. Test choices are deleted at once.
 pub struct RequestErasure;
 
 impl Capability for RequestErasure {
@@ -64,6 +65,12 @@ impl Capability for RequestErasure {
         let pixel_id = site.as_ref().map_or_else(of_nobody, |site| site.pixel.pixel_id.clone());
         receipts.limits.admit(Written::ErasureRequest, &pixel_id)?;
         let Some(visitor_id) = VisitorId::parse(visitor_id) else { return Ok(received) };
+        if let Some(site) = receipts.sites.find_tested(&name).await? {
+            let (pixel_id, mut connection) =
+                (&site.pixel.pixel_id, receipts.infra.pool.acquire().await?);
+            delete_test_receipts_of_visitor(&mut connection, pixel_id, &visitor_id).await?;
+            return Ok(received);
+        }
         let now = receipts.infra.clock.now();
         let new = NewRequest {
             pixel_id: &pixel_id,

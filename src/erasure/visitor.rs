@@ -138,6 +138,7 @@ pub(super) async fn erase_choices(
 ) -> Result<ErasedRows> {
     let receipts = receipts::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     let days_shown = receipts::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
+    receipts::delete_test_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     // The rows that showed that the pixel is in use may be gone now.
     if contacts + receipts + days_shown > 0 {
         pixels::update_used(connection, pixel_id, clock.now()).await?;

@@ -40,7 +40,8 @@ impl Error {
             | SessionIdRequired
             | CheckoutNotConfigured
             | InvalidSignature
-            | EventMissingAccount => 400,
+            | EventMissingAccount
+            | IdempotencyKeyInvalid => 400,
             ApiKeyRequired
             | SignInRequired
             | ApiKeyOrSignupTokenRequired
@@ -102,9 +103,10 @@ impl Error {
             | ErasureRequestClosed
             | AlreadySubscribed
             | NotSealedYet { .. }
-            | NoSubscriptionYet => 409,
+            | NoSubscriptionYet
+            | IdempotencyKeyInUse { .. } => 409,
             BodyTooLarge | LargeMessageNeedsKey => 413,
-            Validation(_) => 422,
+            Validation(_) | IdempotencyKeyReused => 422,
             TooManyAttempts { .. }
             | ConfirmationMailTooSoon { .. }
             | CodeTooSoon { .. }
@@ -132,6 +134,7 @@ impl Error {
             | Self::TooManyCodes { retry_after }
             | Self::TooManyRequests { retry_after }
             | Self::NotSealedYet { retry_after }
+            | Self::IdempotencyKeyInUse { retry_after }
             | Self::Busy { retry_after } => Some(*retry_after),
             Self::DatabaseUnavailable => Some(1),
             _ => None,

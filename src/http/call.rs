@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use super::body::Body;
 use super::credentials::credentials_of;
 use super::problem;
+use super::request_id::Arrival;
 use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, CallerOf, Capability};
 use crate::app::App;
@@ -29,7 +30,10 @@ impl<'r, C: Capability> Call<'r, C> {
     async fn of_request(request: &'r Request<'_>) -> Result<Self> {
         let app = request.rocket().state::<App>();
         let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
-        Self::of(app, credentials_of(request)).await
+        let admitted = capability::admit_counted::<C>(&app.accounts, credentials_of(request));
+        let (caller, left) = admitted.await?;
+        let _ = Arrival::of(request).limits.set(left);
+        Ok(Self { app, caller })
     }
 
     pub async fn of(app: &'r App, credentials: Credentials) -> Result<Self> {

@@ -16,6 +16,7 @@ pub fn credentials_of(request: &Request<'_>) -> Credentials {
         api_key: key.or_else(|| given("X-API-Key")),
         signup_token: given("x-signup-token"),
         member: None,
+        grant: None,
         authorization_sent: authorization.is_some(),
         net: net_of(request),
     }

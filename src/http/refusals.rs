@@ -19,6 +19,7 @@ use super::html::PROBLEM_JSON;
 use super::problem::Document;
 use crate::error::Error;
 use crate::infra::Infra;
+use crate::infra::templates::STAND_IN;
 
 pub trait Refuses {
     fn refusals() -> Vec<Error>;
@@ -122,7 +123,7 @@ fn response(status: u16, errors: &[&Error]) -> Response {
     let content = ContentBuilder::new()
         .schema(Some(schema(errors)))
         .examples_from_iter(errors.iter().map(|error| {
-            let document = json!(Document::new(error, "0123456789abcdefghij"));
+            let document = json!(Document::new(error, STAND_IN, "0123456789abcdefghij"));
             let name =
                 error.to_string().replace(|character: char| !character.is_alphanumeric(), "_");
             (name, ExampleBuilder::new().value(Some(document)).build())

@@ -8,6 +8,7 @@ use rocket::Request;
 use rocket::http::Method;
 use tracing::Span;
 
+use crate::infra::limits::standing::Standing;
 use crate::types::ids::unique_text;
 
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub struct Arrival {
     pub at: Instant,
     /// Whether two different hosts could be read from it (RFC 9112, section 3.2): every route refuses it.
     pub names_two_hosts: bool,
+    /// The remainders of the limits that the call counted against.
+    pub limits: OnceLock<Vec<Standing>>,
 }
 
 impl Arrival {
@@ -61,6 +64,7 @@ impl Arrival {
             id: OnceLock::new(),
             method: request.method(),
             at: Instant::now(),
+            limits: OnceLock::new(),
             names_two_hosts: request
                 .headers()
                 .iter()

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 pub enum Purpose {
     Outbox,
     Webhooks,
+    Answers,
     KnownBrowsers,
 }
 
@@ -24,6 +25,7 @@ impl Purpose {
         match self {
             Self::Outbox => b"assent outbox, AES-256-GCM",
             Self::Webhooks => b"assent webhooks, AES-256-GCM",
+            Self::Answers => b"assent idempotency keys, AES-256-GCM",
             Self::KnownBrowsers => b"assent known browsers, HMAC-SHA256",
         }
     }

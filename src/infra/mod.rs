@@ -69,6 +69,8 @@ pub struct Infra {
     pub exports: ExportLimits,
     pub webhook_post: GuardedPost,
     pub webhook_encryptor: Arc<Encryptor>,
+    /// Of answers that may be repeated.
+    pub answer_encryptor: Arc<Encryptor>,
     pub paces: Paces,
     pub txt_lookup: TxtLookup,
     pub changes: Changes,
@@ -108,10 +110,12 @@ impl Infra {
             shutdown.clone(),
         );
         let webhook_encryptor = Encryptor::new(&config.receipt_secrets, Purpose::Webhooks);
+        let answer_encryptor = Encryptor::new(&config.receipt_secrets, Purpose::Answers);
         Ok(Self {
             paces: Paces::new(config.rate_limits.then(Pacing::default), metrics.paced.clone()),
             webhook_post: GuardedPost::from_config(&config.webhooks)?,
             webhook_encryptor: Arc::new(webhook_encryptor),
+            answer_encryptor: Arc::new(answer_encryptor),
             events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),
             txt_lookup: TxtLookup::new(config.install_check.claim_dns.clone()),
             fetch_slots: FetchSlots::new(clock.clone(), config.rate_limits),

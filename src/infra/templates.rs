@@ -9,6 +9,10 @@ use tera::{Context, Tera};
 
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
+/// Stands for the address of the service in texts that are made before it is known, or that must not change
+/// where the address contains a placeholder.
+pub const STAND_IN: &str = "https://stand-in.invalid";
+
 const TEXTS: [&str; 3] = ["mail/", "snippets/", "texts/"];
 
 static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {

@@ -91,7 +91,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::PixelLost => notices::lost(infra, mail).await?,
         Kind::TagVanished => notices::vanished(infra, mail).await?,
         Kind::ErasureRequested | Kind::ErasureDue => mails::rendered(infra, mail).await?,
-        Kind::NewKey | Kind::NewSignIn => safety::rendered(infra, mail).await?,
+        Kind::NewKey | Kind::NewSignIn | Kind::NewGrant => safety::rendered(infra, mail).await?,
         Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
         Kind::CoverageEnded => end_mails::rendered(infra, mail).await?,
         Kind::AllowanceReached => allowance_mails::rendered(infra, mail).await?,

@@ -1,15 +1,13 @@
 //! Refusals of a call before its tool runs.
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, Tool};
+use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
 use super::call::Sender;
 use super::catalogue::CATALOGUE;
 use super::indirect;
 use super::message::Arguments;
-use super::outcome::{answer, refusal};
-use super::resolution;
 use super::toolset::Toolset;
 use crate::error::{Error, FieldError, Result};
 use crate::types::json::shape::nearest;
@@ -33,12 +31,6 @@ pub fn admit(tool: Option<&Tool>, sender: &Sender) -> Result<()> {
         Some(tool) => admit_arguments(tool, &sender.call.arguments),
         None => Ok(()),
     }
-}
-
-/// The answer of `find_tools`.
-pub fn found(sender: &Sender) -> Result<CallToolResponse, ErrorData> {
-    resolution::find(&sender.call.arguments, sender.scope)
-        .map_or_else(refusal, |found| answer(&found))
 }
 
 pub fn no_tool() -> ErrorData {

@@ -1,20 +1,98 @@
-//! The scope of the sender, by which lists are filtered.
+//! Whether the credential in the headers suffices for a message, and what a client is told otherwise, so
+//! that it can ask a person for authorization (OAuth).
 
+use rocket::Request;
+use rocket::http::Header;
+use rocket::response::{self, Responder};
+
+use super::admission::admit;
+use super::bearer::with_grant;
 use super::call::Sender;
-use super::indirect::FIND_TOOLS;
+use super::catalogue::CATALOGUE;
 use super::tool_server::ToolServer;
 use crate::accounts::access::{Access, AnyKey};
+use crate::accounts::grants;
 use crate::accounts::scope::{Reads, Scope};
+use crate::error::{Error, Result};
 
 impl ToolServer {
-    /// The scope of the key in the headers, for messages that list tools; `None` without a valid key.
-    /// Every other call is authorised by its capability.
-    pub async fn scope_of(&self, sender: &Sender) -> Option<Scope> {
-        let lists = sender.call.name.is_empty() || sender.call.name == FIND_TOOLS;
-        if !lists || sender.credentials.api_key.is_none() {
-            return None;
+    /// Reads who sends a message from its headers, and refuses credentials that do not suffice for its
+    /// call. What the arguments contain is left to the tool: they count before the headers.
+    pub async fn authorize(&self, sender: &mut Sender) -> Result<(), Refused> {
+        let arguments = &sender.call.arguments;
+        if arguments.api_key.is_some() || arguments.signup_token.is_some() {
+            return Ok(());
         }
-        let caller = AnyKey::<Reads>::admit(&self.accounts, sender.credentials.clone()).await;
-        caller.ok().map(|caller| caller.scope)
+        let entry = CATALOGUE.find(&sender.call.name);
+        let proposed = entry.map_or(Scope::Operate, |entry| entry.usual_scope());
+        if sender.credentials.api_key.is_some() {
+            let found = self.scope_of(sender).await;
+            sender.scope = Some(found.map_err(|error| self.refused(error, proposed))?);
+        }
+        // A call that is refused anyway is answered with what is wrong with it.
+        let Some(entry) = entry.filter(|entry| admit(Some(&entry.tool), sender).is_ok()) else {
+            return Ok(());
+        };
+        let Some(holder) = &sender.credentials.grant else {
+            let is_missing = sender.credentials.api_key.is_none()
+                && sender.call.arguments.invalid_inputs.is_empty()
+                && entry.needs_key();
+            return match is_missing {
+                true => Err(self.refused(Error::ApiKeyRequired, proposed)),
+                false => Ok(()),
+            };
+        };
+        match entry.is_for(Some(holder.scope)) {
+            true => Ok(()),
+            false => {
+                grants::note_exceeded(&self.infra, &holder.grant_id).await?;
+                Err(self.refused(Error::ScopeNotAllowed, entry.scope_beyond(holder.scope)))
+            }
+        }
+    }
+
+    async fn scope_of(&self, sender: &mut Sender) -> Result<Scope> {
+        sender.credentials = with_grant(self, sender.credentials.clone()).await?;
+        let caller = AnyKey::<Reads>::admit(&self.accounts, sender.credentials.clone()).await?;
+        Ok(caller.scope)
+    }
+
+    fn refused(&self, error: Error, scope: Scope) -> Refused {
+        let reason = match &error {
+            Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } => {
+                r#"error="invalid_token", "#
+            }
+            Error::ScopeNotAllowed => r#"error="insufficient_scope", "#,
+            Error::ApiKeyRequired => "",
+            _ => return error.into(),
+        };
+        let (base_url, scope) = (self.infra.base_url(), scope.as_str());
+        let metadata = format!("{base_url}/.well-known/oauth-protected-resource/mcp");
+        let challenge = format!(
+            r#"Bearer realm="assent", {reason}scope="{scope}", resource_metadata="{metadata}""#
+        );
+        Refused { error, challenge: Some(challenge) }
+    }
+}
+
+/// A refusal, with the challenge that tells a client how to be authorized.
+pub struct Refused {
+    error: Error,
+    challenge: Option<String>,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self { error, challenge: None }
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Refused {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        let mut response = self.error.respond_to(request)?;
+        if let Some(challenge) = self.challenge {
+            response.set_header(Header::new("WWW-Authenticate", challenge));
+        }
+        Ok(response)
     }
 }

@@ -64,6 +64,10 @@ impl ToolCall {
         Sender::of_call(&context.request_context).map(Self)
     }
 
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.request_id
+    }
+
     /// Key and token of the arguments, or of the connection's headers when the arguments have
     /// neither: many clients cannot change their headers once they are connected, and what stands
     /// there must not mix with what the call is about. Arguments that are no text are refused, not
@@ -77,7 +81,8 @@ impl ToolCall {
         Ok(match (api_key, signup_token) {
             (None, None) => headers,
             (key, token) => {
-                Credentials { api_key: key.clone(), signup_token: token.clone(), ..headers }
+                let (api_key, signup_token) = (key.clone(), token.clone());
+                Credentials { api_key, signup_token, grant: None, ..headers }
             }
         })
     }

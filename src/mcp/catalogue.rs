@@ -9,6 +9,7 @@ use super::tool_server::ToolServer;
 use super::tools::declared::Declared;
 use super::toolset::{Subject, Toolset};
 use super::{indirect, tools};
+use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::Scope;
 
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::new);
@@ -20,6 +21,7 @@ pub struct Entry {
     pub subject: Subject,
     is_usual: bool,
     scopes: &'static [Scope],
+    accepts: Accepts,
 }
 
 impl Entry {
@@ -28,8 +30,8 @@ impl Entry {
         let mut tool = with_output.clone();
         tool.output_schema = None;
         let is_usual = tools::USUAL.contains(&&*tool.name);
-        let scopes = declared.scopes;
-        Self { tool, with_output, subject, is_usual, scopes }
+        let (scopes, accepts) = (declared.scopes, declared.accepts);
+        Self { tool, with_output, subject, is_usual, scopes, accepts }
     }
 
     pub fn is_read_only(&self) -> bool {
@@ -40,6 +42,30 @@ impl Entry {
     /// Whether a key of this scope may call it; without a key every tool is shown.
     pub fn is_for(&self, scope: Option<Scope>) -> bool {
         scope.is_none_or(|scope| self.scopes.contains(&scope))
+    }
+
+    /// Whether it cannot be called without a key or the token of an app.
+    pub fn needs_key(&self) -> bool {
+        matches!(self.accepts, Accepts::Key)
+    }
+
+    /// The scope to ask for before the first call: `operate` where it suffices, because most clients do
+    /// more than read, and some cannot ask again.
+    pub fn usual_scope(&self) -> Scope {
+        self.first_of([Scope::Operate, Scope::Read])
+    }
+
+    fn first_of(&self, scopes: [Scope; 2]) -> Scope {
+        let first = scopes.into_iter().find(|scope| self.scopes.contains(scope));
+        first.unwrap_or(Scope::Full)
+    }
+
+    /// The scope that permits it and all that another scope permits.
+    pub fn scope_beyond(&self, scope: Scope) -> Scope {
+        match scope {
+            Scope::Read => self.first_of([Scope::Read, Scope::Operate]),
+            Scope::Operate | Scope::Full => Scope::Full,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::bearer::with_grant;
 use super::permits::{Held, place};
 use super::tool_server::ToolServer;
 use crate::accounts::access::{Access, GoodStanding};
@@ -128,7 +129,11 @@ impl Message {
 async fn admit_large(request: &Request<'_>) -> Result<()> {
     let app = request.rocket().state::<App>();
     let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
-    match GoodStanding::<Reads>::admit(&app.accounts, credentials_of(request)).await {
+    let admitted = async {
+        let credentials = with_grant(app, credentials_of(request)).await?;
+        GoodStanding::<Reads>::admit(&app.accounts, credentials).await
+    };
+    match admitted.await {
         Ok(_) => Ok(()),
         Err(error) if matches!(error.status(), 401 | 403) => Err(Error::LargeMessageNeedsKey),
         Err(error) => Err(error),

@@ -5,6 +5,7 @@
 
 mod admission;
 mod authorization;
+mod bearer;
 mod call;
 mod catalogue;
 mod indirect;

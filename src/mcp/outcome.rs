@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::{Error, FieldError};
 use crate::http::problem::{self, Document};
+use crate::http::request_id::RequestId;
 
 /// A placeholder for structured content that equals the text of the result. No result is a string.
 const AS_TEXT: &str = "as the text says";
@@ -59,7 +60,11 @@ struct Text<'a> {
 
 /// The result of a refused call: the sentence, then the problem document of the HTTP API, with the
 /// seconds of `Retry-After` as `retry_after`.
-pub fn refusal(error: Error) -> Result<CallToolResponse, ErrorData> {
+pub fn refusal(
+    error: Error,
+    base_url: &str,
+    request_id: &RequestId,
+) -> Result<CallToolResponse, ErrorData> {
     problem::log(&error);
     let error = match error {
         Error::Internal(_) => return Err(ErrorData::internal_error("internal error", None)),
@@ -71,8 +76,8 @@ pub fn refusal(error: Error) -> Result<CallToolResponse, ErrorData> {
         }
         other => other,
     };
-    let document =
-        RefusedCall { problem: Document::new(&error, ""), retry_after: error.retry_after() };
+    let problem = Document::new(&error, base_url, request_id.as_str());
+    let document = RefusedCall { problem, retry_after: error.retry_after() };
     let sentence = ContentBlock::text(sentence(&error));
     Ok(CallToolResult::error(vec![sentence, ContentBlock::json(document)?]).into())
 }

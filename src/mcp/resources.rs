@@ -1,4 +1,4 @@
-//! What agents can read: the guide, and every pixel's privacy notice.
+//! What agents can read: the guide, documents about single subjects, and every pixel's privacy notice.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -9,6 +9,7 @@ use rmcp::model::{
 use super::tool_server::{FRESH_MS, ToolServer};
 use crate::error::{Error, Result};
 use crate::guide;
+use crate::guide::topics::{TOPICS, Topic};
 use crate::policies::notice;
 use crate::types::ids::PixelRef;
 use crate::types::locales;
@@ -21,7 +22,14 @@ pub fn list(base_url: &str) -> ListResourcesResult {
         .with_title("Guide")
         .with_description("From nothing to a verified install, receipts, errors and limits")
         .with_mime_type(MARKDOWN);
-    let resources = ListResourcesResult::with_all_items(vec![guide]);
+    let topic = |topic: &Topic| {
+        Resource::new(topic.address(base_url), topic.slug)
+            .with_title(topic.title)
+            .with_description(topic.about)
+            .with_mime_type(MARKDOWN)
+    };
+    let all = [guide].into_iter().chain(TOPICS.iter().map(topic)).collect();
+    let resources = ListResourcesResult::with_all_items(all);
     resources.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public)
 }
 
@@ -37,9 +45,14 @@ pub fn list_templates(base_url: &str) -> ListResourceTemplatesResult {
 /// The resource of an address, which is also where a browser finds it.
 pub async fn read(server: &ToolServer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let base_url = server.infra.base_url();
-    if uri == guide_uri(base_url) {
-        let guide = ResourceContents::text(guide::markdown(base_url), uri).with_mime_type(MARKDOWN);
-        let read = ReadResourceResult::new(vec![guide]);
+    let topic = TOPICS.iter().find(|topic| uri == topic.address(base_url));
+    let document = match topic {
+        Some(topic) => Some(topic.markdown(base_url)),
+        None => (uri == guide_uri(base_url)).then(|| guide::markdown(base_url)),
+    };
+    if let Some(text) = document {
+        let contents = ResourceContents::text(text, uri).with_mime_type(MARKDOWN);
+        let read = ReadResourceResult::new(vec![contents]);
         return Ok(read.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public));
     }
     let pixel = uri.strip_prefix(&policy_uri(base_url, ""));

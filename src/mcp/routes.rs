@@ -7,6 +7,7 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, post};
 
+use super::authorization::Refused;
 use super::call::Sender;
 use super::invalid_input;
 use super::message::Message;
@@ -24,11 +25,13 @@ use crate::infra::limits::per_client::Limit;
 
 described_routes![exchange, exchange_reading, exchange_of_set];
 
-refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 },
+refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 }, ApiKeyRequired,
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ScopeNotAllowed,
     protocol(406, "Client must accept both application/json and text/event-stream"),
     protocol(415, "Content-Type must be application/json"));
 
-refusals!(SetRefusals: [Message, Infra] NotFound, TooManyRequests { retry_after: 20 },
+refusals!(SetRefusals: [Message, Infra] NotFound, TooManyRequests { retry_after: 20 }, ApiKeyRequired,
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ScopeNotAllowed,
     protocol(406, "Client must accept both application/json and text/event-stream"),
     protocol(415, "Content-Type must be application/json"));
 
@@ -52,7 +55,11 @@ fn protocol(status: u16, reason: &str) -> Error {
     ),
 )]
 #[post("/mcp", data = "<message>")]
-async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
+async fn exchange(
+    server: &State<ToolServer>,
+    head: Head,
+    message: Message,
+) -> Result<Reply, Refused> {
     answer(server, head, message, Toolset::Usual).await
 }
 
@@ -75,7 +82,7 @@ async fn exchange_reading(
     server: &State<ToolServer>,
     head: Head,
     message: Message,
-) -> Result<Reply> {
+) -> Result<Reply, Refused> {
     answer(server, head, message, Toolset::Reading).await
 }
 
@@ -100,7 +107,7 @@ async fn exchange_of_set(
     set: &str,
     head: Head,
     message: Message,
-) -> Result<Reply> {
+) -> Result<Reply, Refused> {
     let toolset = Toolset::parse(set).ok_or(Error::NotFound)?;
     answer(server, head, message, toolset).await
 }
@@ -110,19 +117,19 @@ async fn answer(
     head: Head,
     message: Message,
     toolset: Toolset,
-) -> Result<Reply> {
+) -> Result<Reply, Refused> {
     let (text, call) = message.split()?;
     let invalid_input = invalid_input::answer(&text);
     let mut sender = Sender { toolset, ..head.sender };
     // The tool server answers with what is wrong with a call that names no tool to call.
     sender.call = resolution::resolve(call.clone()).unwrap_or(call);
-    sender.scope = server.scope_of(&sender).await;
+    server.authorize(&mut sender).await?;
     let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
     match (reply, invalid_input) {
         (Ok(Reply { status: 200, .. }) | Err(Error::InvalidRequest), Some(body)) => {
             Ok(Reply { status: 200, body })
         }
-        (reply, _) => reply,
+        (reply, _) => Ok(reply?),
     }
 }
 

@@ -22,10 +22,10 @@ use serde_json::json;
 use tracing::Instrument;
 use url::Url;
 
-use super::admission::{admit, found, no_tool};
+use super::admission::{admit, no_tool};
 use super::call::Sender;
 use super::catalogue::CATALOGUE;
-use super::outcome::{refusal, with_structured_content};
+use super::outcome::{answer, refusal, with_structured_content};
 use super::tool_server::{FRESH_MS, ToolServer};
 use super::{indirect, install_prompt, resolution, resources};
 use crate::error::{Error, Result};
@@ -179,16 +179,18 @@ impl ServerHandler for ToolServer {
         // A name that no tool has could be anything, so it is not logged.
         let name = tool.map_or("", |tool| &*tool.name);
         let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool = name);
+        let refused = |error| refusal(error, self.infra.base_url(), &sender.request_id);
         let called = async {
             if let Err(error) = admit(tool, &sender) {
-                return refusal(error);
+                return refused(error);
             }
             match &*sender.call.name {
-                indirect::FIND_TOOLS => found(&sender),
+                indirect::FIND_TOOLS => resolution::find(&sender.call.arguments, sender.scope)
+                    .map_or_else(refused, |found| answer(&found)),
                 // A call that names a tool to call has that tool's name; this one has an error.
                 indirect::READ_WITH | indirect::CHANGE_WITH => {
                     resolution::resolve(sender.call.clone())
-                        .map_or_else(refusal, |_| Err(no_tool()))
+                        .map_or_else(refused, |_| Err(no_tool()))
                 }
                 name => {
                     call.name = name.to_owned().into();

@@ -8,7 +8,7 @@ use crate::types::host::SiteHost;
 use crate::types::text::present;
 
 /// A pixel by its id.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct OfPixel {
     pub pixel_id: String,
 }

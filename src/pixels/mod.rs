@@ -13,6 +13,7 @@ pub mod pixel;
 pub mod setup;
 pub mod snippets;
 mod store;
+pub mod test_hosts;
 pub mod unused;
 pub mod usage;
 pub mod view;
@@ -22,5 +23,5 @@ pub use store::{
     PublicPixel, count_pixels, delete_pixels_made_until, delete_pixels_of, find_any_pixel,
     find_created_at, find_pixel, find_pixel_by_host, find_public_pixel, list_pixel_ids,
     list_pixels, lock_pixel, update_consent_enabled, update_contacts_need_act,
-    update_contacts_need_consent,
+    update_contacts_need_consent, update_share_subdomains,
 };

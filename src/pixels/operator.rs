@@ -12,6 +12,8 @@ pub enum OperatorError {
     NoSuchPixel(String),
     #[error("an alias has 1 to 80 letters, digits, '_' or '-'")]
     MalformedAlias,
+    #[error("{0} is reserved for a test id")]
+    ReservedAlias(PixelRef),
     #[error("{0} is taken")]
     AliasTaken(PixelRef),
     #[error("no pixel has the host {0}")]
@@ -24,6 +26,9 @@ pub async fn add_alias(infra: &Infra, pixel_id: &str, alias: &str) -> Result<(),
     let no_such_pixel = || OperatorError::NoSuchPixel(pixel_id.to_owned());
     let id = PixelId::parse(pixel_id).ok_or_else(no_such_pixel)?;
     let alias = PixelRef::parse(alias).ok_or(OperatorError::MalformedAlias)?;
+    if alias.tested().is_some() {
+        return Err(OperatorError::ReservedAlias(alias));
+    }
     let mut transaction = infra.pool.begin().await.map_err(Error::from)?;
     store::find_any_pixel(&mut transaction, &id).await?.ok_or_else(no_such_pixel)?;
     if !store::insert_alias(&mut transaction, &id, &alias).await? {

@@ -27,6 +27,8 @@ pub struct Pixel {
     pub contacts_need_consent: bool,
     /// Whether contacts are only stored with an acceptance that a person made.
     pub contacts_need_act: bool,
+    /// Whether a choice counts on all subdomains.
+    pub share_subdomains: bool,
 }
 
 text_enum! {

@@ -117,9 +117,8 @@ impl Capability for CreatePixel {
     const NAME: &'static str = "create_pixel";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
         "Create a pixel",
-        "Creates the pixel of a site, or returns the one that the account has for it. `domain` \
-         is the host alone, such as `shop.example`. A plan includes three pixels. Next: \
-         `configure_consent`.",
+        "Creates the pixel of a site, or returns the one that the account has for it. A plan \
+         includes three pixels. Next: `configure_consent`. On localhost use `test_snippet`.",
     ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
@@ -150,7 +149,8 @@ impl Capability for ShowPixel {
     const NAME: &'static str = "show_pixel";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
         "Show a pixel",
-        "Shows one pixel with its present snippet: the line to paste into the site.",
+        "Shows one pixel with its snippet, the line to paste into the site, and `test_snippet` \
+         for localhost.",
     ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;

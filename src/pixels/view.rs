@@ -12,6 +12,8 @@ use crate::types::ids::PixelId;
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelView {
     pub pixel_id: PixelId,
+    /// `test_` and the id, for localhost.
+    pub test_pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
     /// When the install was last checked; null before the first check.
@@ -19,8 +21,10 @@ pub struct PixelView {
     pub checked_at: Option<Timestamp>,
     /// HTML to paste into the site: the consent tag where consent is on, else the immediate pixel.
     pub snippet: String,
+    /// The consent tag for localhost.
+    pub test_snippet: String,
     pub consent_enabled: bool,
-    /// What failed, in one short phrase, when the last check could not read the page.
+    /// What failed when the last check could not read the page.
     #[schema(required = true)]
     pub check_error: Option<String>,
 }
@@ -30,6 +34,8 @@ impl PixelView {
     pub fn of(pixel: Pixel, base_url: &str) -> Self {
         Self {
             snippet: snippet::current(&pixel, base_url),
+            test_snippet: snippet::test_tag(&pixel.pixel_id, base_url),
+            test_pixel_id: pixel.pixel_id.test_id(),
             pixel_id: pixel.pixel_id,
             domain: pixel.domain,
             install_status: pixel.install_status,
@@ -44,6 +50,8 @@ impl PixelView {
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelSummary {
     pub pixel_id: PixelId,
+    /// `test_` and the id.
+    pub test_pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
     /// When the install was last checked; null before the first check.
@@ -66,6 +74,7 @@ impl From<Vec<Pixel>> for PixelList {
 impl From<Pixel> for PixelSummary {
     fn from(pixel: Pixel) -> Self {
         Self {
+            test_pixel_id: pixel.pixel_id.test_id(),
             pixel_id: pixel.pixel_id,
             domain: pixel.domain,
             install_status: pixel.install_status,

@@ -1,54 +1,29 @@
-use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sqlx::PgConnection;
-use utoipa::ToSchema;
 
+use super::configured::Configured;
 use super::consent_request::{ConsentRequest, ConsentSettings};
+use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
+use super::sharing::{NOT_SHARED, check_sharing};
 use super::{notice, store};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::event::EventKind;
-use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
-use crate::accounts::scope::{Governs, Operates};
+use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, NewEvent};
 use crate::pixels;
-use crate::pixels::input::OfPixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::snippets::snippet;
-use crate::types::consent::Purpose;
-use crate::types::ids::{AccountId, PixelId};
+use crate::pixels::test_hosts;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
 use crate::types::locales;
-
-/// The answer to a configuration.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-pub struct Configured {
-    pub pixel_id: PixelId,
-    /// Always true.
-    pub consent_enabled: bool,
-    /// Counts up with each change of the policy's text, from 1.
-    pub policy_version: i32,
-    /// SHA-256 of the policy's canonical JSON, 64 lowercase hex digits. Visitors accept this one.
-    pub policy_hash: String,
-    /// Where visitors read the policy.
-    pub policy_url: String,
-    /// HTML to paste into the site: the consent tag.
-    pub snippet: String,
-    /// Sorted by name.
-    pub purposes: Vec<Purpose>,
-    /// For how many days a permission lasts.
-    pub consent_days: i32,
-    /// Whether contacts are only stored with a `visitor_id`.
-    pub contacts_need_consent: bool,
-    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
-    pub contacts_need_act: bool,
-}
 
 pub async fn configure(
     infra: &Infra,
@@ -72,8 +47,15 @@ pub struct Revised {
 }
 
 impl Revised {
-    fn new(infra: &Infra, pixel: Pixel, enabled: bool, revision: Revision) -> Self {
-        let Pixel { pixel_id, contacts_need_consent, contacts_need_act, .. } = pixel;
+    fn new(
+        infra: &Infra,
+        pixel: Pixel,
+        enabled: bool,
+        (revision, test_hosts): (Revision, Vec<SiteHost>),
+        dropped_purposes: Vec<String>,
+    ) -> Self {
+        let Pixel { pixel_id, contacts_need_consent, contacts_need_act, share_subdomains, .. } =
+            pixel;
         let policy = &revision.policy;
         let configured = Configured {
             consent_enabled: enabled,
@@ -82,9 +64,12 @@ impl Revised {
             policy_url: policy_url(infra, &pixel_id),
             snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
             purposes: policy.text.purposes.clone(),
+            dropped_purposes,
             consent_days: policy.text.consent_days,
             contacts_need_consent,
             contacts_need_act,
+            test_hosts,
+            share_subdomains,
             pixel_id,
         };
         Self { configured, revision }
@@ -110,7 +95,7 @@ pub async fn turn_on(
     {
         settings.text.controller = told.text.controller;
     }
-    let revision =
+    let mut revision =
         revision::publish(&mut transaction, now, pixel_id, &pixel.domain, settings.text).await?;
     let mut is_changed = revision.is_new();
     if let Some(caller) = caller.filter(|_| is_changed) {
@@ -144,36 +129,32 @@ pub async fn turn_on(
         pixels::update_contacts_need_act(&mut transaction, pixel_id, need).await?;
         pixel.contacts_need_act = need;
     }
+    let has_new_hosts = match &settings.test_hosts {
+        Some(hosts) => test_hosts::replace(&mut transaction, pixel_id, hosts).await?,
+        None => false,
+    };
+    let hosts = test_hosts::list(&mut transaction, pixel_id).await?;
+    if let Some(share) = settings.share_subdomains {
+        check_sharing(&pixel.domain, share)?;
+        is_changed |=
+            pixels::update_share_subdomains(&mut transaction, pixel_id, share, now).await?;
+        pixel.share_subdomains = share;
+    }
+    revision.policy.shares_subdomains = pixel.share_subdomains;
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
     }
-    let invalidation =
-        if is_changed { Invalidation::of_pixel(pixel_id) } else { Invalidation::none() };
+    let invalidation = match is_changed || has_new_hosts {
+        true => Invalidation::of_pixel(pixel_id),
+        false => Invalidation::none(),
+    };
     infra.changes.commit(transaction, &invalidation).await?;
     if is_told {
         infra.events.wake();
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
-    Ok(Revised::new(infra, pixel, true, revision))
-}
-
-/// The limit for changes of what visitors of an account's pixels are served. Each change may be
-/// stored permanently, in the public log too, and every node rebuilds its scripts.
-const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
-
-/// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
-async fn count_publication(
-    connection: &mut PgConnection,
-    infra: &Infra,
-    account_id: &AccountId,
-) -> Result<()> {
-    if !infra.config.rate_limits {
-        return Ok(());
-    }
-    let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let (now, key) = (infra.clock.now(), BucketKey::publications(account_id));
-    take(connection, &key, now, PUBLICATIONS, too_many).await
+    Ok(Revised::new(infra, pixel, true, (revision, hosts), settings.dropped_purposes))
 }
 
 /// The answer that [`configure`] would give; nothing is stored.
@@ -187,63 +168,27 @@ pub async fn preview(
     let Pixel { pixel_id, domain, consent_enabled, .. } = &pixel;
     let (now, enabled) = (infra.clock.now(), *consent_enabled);
     let mut connection = infra.pool.acquire().await?;
-    let revision = revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
+    let mut revision =
+        revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
     if let Some(need) = settings.contacts_need_consent {
         pixel.contacts_need_consent = need;
     }
     if let Some(need) = settings.contacts_need_act {
         pixel.contacts_need_act = need;
     }
-    Ok(Revised::new(infra, pixel, enabled, revision))
-}
-
-/// A popup that is off.
-#[derive(Serialize, JsonSchema)]
-pub struct ConsentOff {
-    pixel_id: PixelId,
-    consent_enabled: bool,
-}
-
-/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
-pub struct TurnOffConsent;
-
-impl Capability for TurnOffConsent {
-    const NAME: &'static str = "turn_off_consent";
-    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
-        "Turn the popup off",
-        "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
-         tag. Policies and receipts stay.",
-    ));
-    type Part = Infra;
-    type Access = ActiveAccount<Governs>;
-    type Input = OfPixel;
-    type Output = ConsentOff;
-
-    fn refusals() -> Vec<Error> {
-        vec![Error::PixelNotFound]
+    if let Some(share) = settings.share_subdomains {
+        check_sharing(&pixel.domain, share)?;
+        pixel.share_subdomains = share;
     }
-
-    async fn run(
-        infra: &Infra,
-        caller: Caller,
-        OfPixel { pixel_id }: OfPixel,
-    ) -> Result<ConsentOff> {
-        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
-        let Pixel { pixel_id, account_id, .. } = pixel;
-        let mut transaction = infra.pool.begin().await?;
-        let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
-        if is_changed {
-            let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
-            let subject = Some(pixel_id.as_str());
-            caller.note(&mut transaction, now, &account_id, kind, subject).await?;
-            count_publication(&mut transaction, infra, &account_id).await?;
+    revision.policy.shares_subdomains = pixel.share_subdomains;
+    let hosts = match settings.test_hosts {
+        Some(hosts) => {
+            test_hosts::require_own(&mut connection, &pixel.pixel_id, &hosts).await?;
+            hosts
         }
-        let invalidation =
-            if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };
-        infra.changes.commit(transaction, &invalidation).await?;
-        tracing::info!(%pixel_id, "consent turned off");
-        Ok(ConsentOff { pixel_id, consent_enabled: false })
-    }
+        None => test_hosts::list(&mut connection, &pixel.pixel_id).await?,
+    };
+    Ok(Revised::new(infra, pixel, enabled, (revision, hosts), settings.dropped_purposes))
 }
 
 pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
@@ -254,7 +199,7 @@ pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
 #[derive(Deserialize, JsonSchema)]
 pub struct ConfigureRequest {
     pub pixel_id: String,
-    /// `true` shows what would happen and stores nothing.
+    /// Stores nothing.
     pub dry_run: Option<bool>,
     #[serde(flatten)]
     pub settings: ConsentRequest,
@@ -295,6 +240,8 @@ impl Capability for ConfigureConsent {
         vec![
             wrong_field("data_sharing", "must be true or false"),
             wrong_field("consent_days", "must be from 1 to 365"),
+            wrong_field("test_hosts", "must have at most 20 hosts"),
+            wrong_field("share_subdomains", NOT_SHARED),
             Error::ControllerNameRequired,
             Error::PurposeRequired,
             Error::ControllerTypeUnknown,

@@ -9,7 +9,9 @@ use utoipa::ToSchema;
 use super::appearance::Appearance;
 use super::policy::{CURRENT_WORDING, Controller, PolicyText, USUAL_DAYS};
 use crate::error::{BODY, Error, FieldError, Result, wrong_field};
+use crate::pixels::test_hosts;
 use crate::types::consent::{Channel, ControllerType, Purpose, known_sorted};
+use crate::types::host::SiteHost;
 use crate::types::json::shape;
 use crate::types::text::present;
 
@@ -27,7 +29,7 @@ pub struct ConsentRequest {
     #[schemars(with = "String", length(max = 500))]
     #[schema(value_type = String, pattern = "\\S", max_length = 500, example = "Shop Ltd")]
     pub controller_name: Option<String>,
-    /// What is asked for, at least one known name; unknown names are dropped.
+    /// What is asked for, at least one known name; unknown names are dropped, and reported as such.
     #[schemars(with = "Vec<Purpose>", length(min = 1))]
     #[schema(value_type = Vec<Purpose>, min_items = 1)]
     pub purposes: Option<Vec<String>>,
@@ -59,7 +61,7 @@ pub struct ConsentRequest {
     /// The site's own policy, an https:// link. The notice of this service then adds to it.
     #[schema(max_length = 2000, example = "https://shop.example/privacy")]
     pub site_policy_url: Option<String>,
-    /// For how many days a permission lasts before visitors are asked again; 182 when omitted.
+    /// For how many days a permission lasts; 182 when omitted.
     #[schemars(range(min = 1, max = 365))]
     #[schema(minimum = 1, maximum = 365)]
     pub consent_days: Option<i64>,
@@ -84,17 +86,27 @@ pub struct ConsentRequest {
     pub appearance: Option<Value>,
     /// Whether contacts are only stored with a `visitor_id`; when omitted, as before: false at first.
     pub contacts_need_consent: Option<bool>,
-    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made; when omitted, as
-    /// before: false at first.
+    /// As `contacts_need_consent`, with an acceptance that a person made.
     pub contacts_need_act: Option<bool>,
+    /// Hosts besides localhost for the test id, at most 20; when omitted, as before.
+    #[schema(max_items = 20, example = json!(["staging.shop.example"]))]
+    pub test_hosts: Option<Vec<String>>,
+    /// Whether a choice on one subdomain of the site counts on all of them, by a cookie; when omitted, as
+    /// before: false at first. Only for sites whose subdomains all belong to the controller.
+    pub share_subdomains: Option<bool>,
 }
 
 pub struct ConsentSettings {
     pub text: PolicyText,
+    /// Purposes that were asked for and do not exist.
+    pub dropped_purposes: Vec<String>,
     /// `None` keeps the present one.
     pub appearance: Option<Appearance>,
     pub contacts_need_consent: Option<bool>,
     pub contacts_need_act: Option<bool>,
+    /// `None` keeps the present ones.
+    pub test_hosts: Option<Vec<SiteHost>>,
+    pub share_subdomains: Option<bool>,
 }
 
 impl ConsentRequest {
@@ -103,6 +115,7 @@ impl ConsentRequest {
         let name = name.ok_or(Error::ControllerNameRequired)?;
         let purposes = self.purposes.unwrap_or_default();
         let are_unknown = !purposes.is_empty();
+        let dropped_purposes = unknown(&purposes);
         let purposes = known_sorted(&purposes, Purpose::parse, Purpose::as_str);
         if purposes.is_empty() {
             let word = || FieldError::unknown_word(&["body", "purposes"], Purpose::WORDS);
@@ -146,9 +159,12 @@ impl ConsentRequest {
         }
         Ok(ConsentSettings {
             text,
+            dropped_purposes,
             appearance,
             contacts_need_consent: self.contacts_need_consent,
             contacts_need_act: self.contacts_need_act,
+            test_hosts: self.test_hosts.as_deref().map(test_hosts::parse).transpose()?,
+            share_subdomains: self.share_subdomains,
         })
     }
 }
@@ -161,6 +177,16 @@ fn parse_appearance(value: Value) -> Result<Appearance> {
     })?;
     appearance.check()?;
     Ok(appearance)
+}
+
+/// The names that are no purposes, sorted and shortened, at most 20.
+fn unknown(names: &[String]) -> Vec<String> {
+    let unknown = names.iter().filter(|name| Purpose::parse(name).is_none());
+    let mut unknown = unknown.map(|name| name.chars().take(64).collect()).collect::<Vec<String>>();
+    unknown.sort_unstable();
+    unknown.dedup();
+    unknown.truncate(20);
+    unknown
 }
 
 /// One line of at most 500 characters; blank counts as absent.

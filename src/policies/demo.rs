@@ -1,6 +1,7 @@
 use chrono::{DateTime, Duration, Utc};
 
-use super::configuration::{self, Configured, Naming};
+use super::configuration::{self, Naming};
+use super::configured::Configured;
 use super::consent_request::ConsentRequest;
 use crate::accounts::demo;
 use crate::error::Result;

@@ -13,9 +13,10 @@ use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::pixels;
 use crate::pixels::input::OfPixel;
+use crate::pixels::{self, test_hosts};
 use crate::types::consent::{Channel, ControllerType, Purpose};
+use crate::types::host::SiteHost;
 use crate::types::ids::{PixelId, PixelRef};
 
 /// Maximum number of listed versions. Their total size is limited by [`MAX_BYTES`].
@@ -31,6 +32,10 @@ pub struct ConsentConfiguration {
     pub contacts_need_consent: bool,
     /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
     pub contacts_need_act: bool,
+    /// Hosts besides localhost for the test id.
+    pub test_hosts: Vec<SiteHost>,
+    /// Whether a choice on one subdomain counts on all of them.
+    pub share_subdomains: bool,
     /// How the popup looks; null while nothing was said of it.
     #[schema(required = true)]
     pub appearance: Option<Appearance>,
@@ -146,6 +151,8 @@ impl Capability for ReadConsentConfiguration {
             consent_enabled: pixel.consent_enabled,
             contacts_need_consent: pixel.contacts_need_consent,
             contacts_need_act: pixel.contacts_need_act,
+            test_hosts: test_hosts::list(&mut connection, pixel_id).await?,
+            share_subdomains: pixel.share_subdomains,
             appearance: appearance
                 .map(serde_json::from_value)
                 .transpose()

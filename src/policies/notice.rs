@@ -69,6 +69,9 @@ fn said(policy: &Policy, locale: &Locale) -> Value {
         .replace("{controller}", &bidi::isolated(&text.controller.name))
         .replace("{site}", &bidi::isolated(policy.domain.as_str()));
     let lasts = locale.policy["lasts"].replace("{days}", &text.consent_days.to_string());
+    let all_subdomains = policy.shares_subdomains.then(|| {
+        locale.policy["allSubdomains"].replace("{site}", &bidi::isolated(policy.domain.as_str()))
+    });
     let kind = &locale.policy[match text.controller.kind {
         ControllerType::Company => "typeCompany",
         ControllerType::Person => "typePerson",
@@ -92,6 +95,7 @@ fn said(policy: &Policy, locale: &Locale) -> Value {
             "address": text.controller.address.as_deref().map(bidi::plain),
         },
         "lasts": lasts,
+        "all_subdomains": all_subdomains,
         "rule_version": text.rule_version.as_deref().map(bidi::plain),
         "purposes": purposes.collect::<Vec<_>>(),
         "sharing": text.data_sharing,

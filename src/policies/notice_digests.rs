@@ -12,7 +12,7 @@ use crate::types::locales::Locale;
 /// Each entry takes some hundred bytes.
 const MAX_REMEMBERED: u64 = 10_000;
 
-type Key = (PixelId, i32, &'static str);
+type Key = (PixelId, i32, &'static str, bool);
 
 /// Hashes of notices in plain text. A version never changes, so its notices are rendered and published once.
 #[derive(Clone)]
@@ -34,7 +34,8 @@ impl NoticeDigests {
         policy: &Policy,
         locale: &'static Locale,
     ) -> [u8; 32] {
-        let key = (pixel_id.clone(), policy.version, locale.lang.as_str());
+        let (version, is_shared) = (policy.version, policy.shares_subdomains);
+        let key = (pixel_id.clone(), version, locale.lang.as_str(), is_shared);
         match self.known.get(&key).await {
             Some(digest) => digest,
             // Boxed, because nearly all notices are known.

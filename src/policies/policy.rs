@@ -83,6 +83,8 @@ pub struct Policy {
     pub text: PolicyText,
     pub domain: SiteHost,
     pub published_at: DateTime<Utc>,
+    /// Whether the notice says that choices are shared. Of the pixel; neither stored with the text nor hashed.
+    pub shares_subdomains: bool,
 }
 
 impl Policy {

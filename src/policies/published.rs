@@ -1,6 +1,7 @@
 use chrono::{DateTime, Utc};
 
 use super::policy::{Policy, is_hash};
+use super::sharing::Sharing;
 use super::sites::SiteCache;
 use super::store;
 pub use super::store::PublishedAt;
@@ -28,7 +29,7 @@ pub async fn list_of(
     store::list_published(&mut connection, account_id, hashes).await
 }
 
-/// The version with a hash; without a hash, the version in force. The pixel is named by its id or an alias.
+/// The version with a hash; without a hash, the version in force. The pixel is named by its id, its test id or an alias.
 pub async fn find(
     infra: &Infra,
     sites: &SiteCache,
@@ -46,7 +47,7 @@ pub async fn find_at(
     hash: Option<&str>,
     at: Option<DateTime<Utc>>,
 ) -> Result<Published> {
-    let site = sites.find_text(pixel).await?;
+    let site = sites.find_named(pixel).await?.map(|named| named.site);
     let current = site.as_ref().and_then(|site| site.policy_in_force());
     // A deleted pixel's policies are still found by its canonical id, because receipts name them.
     let pixel_id = match &site {
@@ -57,7 +58,8 @@ pub async fn find_at(
         None => current.cloned(),
         Some(hash) => find_named(infra, &pixel_id, hash, at).await?,
     };
-    let policy = policy.ok_or(Error::PolicyNotFound)?;
+    let mut policy = policy.ok_or(Error::PolicyNotFound)?;
+    policy.shares_subdomains = site.as_ref().is_some_and(|site| site.sharing == Sharing::On);
     let is_current = current.is_some_and(|current| current.hash == policy.hash);
     Ok(Published { pixel_id, policy, is_current })
 }

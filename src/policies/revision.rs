@@ -51,7 +51,8 @@ pub async fn revise(
     let document = text.canonical()?;
     let sha256 = Sha256::digest(&document).into();
     let (hash, domain) = (hex::encode(sha256), domain.clone());
-    let policy = Policy { version, hash, text, domain, published_at: now };
+    let policy =
+        Policy { version, hash, text, domain, published_at: now, shares_subdomains: false };
     Ok(Revision { policy, new: Some(New { document, sha256 }) })
 }
 

@@ -7,21 +7,25 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
 use super::appearance::Appearance;
 use super::policy::Policy;
+use super::sharing::Sharing;
 use super::store::{self, StoredSite};
 use crate::accounts::account::Status;
 use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};
 use crate::infra::changes::Topic;
-use crate::pixels::PublicPixel;
 use crate::pixels::usage::KnownUse;
-use crate::types::host::PageUrl;
-use crate::types::ids::PixelRef;
+use crate::pixels::{PublicPixel, test_hosts};
+use crate::types::host::{PageUrl, SiteHost, without_www};
+use crate::types::ids::{PixelId, PixelRef};
+use crate::types::local_host::is_local;
 
 /// The maximum age of an entry whose invalidation was lost.
 const LIFE: Duration = Duration::from_secs(4);
@@ -38,14 +42,19 @@ pub struct Site {
     pub policy: Option<Policy>,
     pub appearance: Option<Appearance>,
     pub known_use: KnownUse,
+    pub sharing: Sharing,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
     text_bytes: usize,
 }
 
 impl Site {
-    fn new(stored: StoredSite) -> Result<Self> {
-        let StoredSite { pixel, policy, appearance } = stored;
+    fn new(stored: StoredSite, now: DateTime<Utc>) -> Result<Self> {
+        let StoredSite { pixel, mut policy, appearance } = stored;
+        let sharing = Sharing::of(&pixel, now);
+        if let Some(policy) = &mut policy {
+            policy.shares_subdomains = sharing == Sharing::On;
+        }
         let mut hasher = DefaultHasher::new();
         policy.as_ref().map(|policy| (policy.version, &policy.hash)).hash(&mut hasher);
         let appearance_text = appearance.as_ref().map(ToString::to_string);
@@ -59,8 +68,9 @@ impl Site {
         let appearance =
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.is_confirmed);
+        sharing.hash(&mut hasher);
         let fingerprint = hasher.finish();
-        Ok(Self { pixel, policy, appearance, known_use, fingerprint, text_bytes })
+        Ok(Self { pixel, policy, appearance, known_use, sharing, fingerprint, text_bytes })
     }
 
     /// The current policy, when the popup is on and the owner is not suspended.
@@ -85,18 +95,94 @@ impl Site {
     }
 }
 
+/// A site as a visitor's page names its pixel: by the pixel's own name, or by its test id.
+pub struct NamedSite {
+    pub site: Arc<Site>,
+    /// The hosts, besides local ones, that the test id admits; `None` under the pixel's own name.
+    test_hosts: Option<Arc<[SiteHost]>>,
+}
+
+impl NamedSite {
+    pub fn is_test(&self) -> bool {
+        self.test_hosts.is_some()
+    }
+
+    /// The id that receipts contain.
+    pub fn pixel_id(&self) -> PixelId {
+        let pixel_id = &self.site.pixel.pixel_id;
+        if self.is_test() { pixel_id.test_id() } else { pixel_id.clone() }
+    }
+
+    pub fn admits(&self, page: &PageUrl, infra: &Infra) -> bool {
+        match &self.test_hosts {
+            Some(hosts) => admits_test(hosts, page.host()),
+            None => self.site.admits(page, infra),
+        }
+    }
+
+    /// As [`NamedSite::admits`], for a bare host.
+    pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
+        match &self.test_hosts {
+            Some(hosts) => admits_test(hosts, host),
+            None => self.site.admits_host(host, infra),
+        }
+    }
+}
+
+fn admits_test(hosts: &[SiteHost], host: &str) -> bool {
+    let bare = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    is_local(host) || hosts.iter().any(|allowed| allowed.as_str() == without_www(&bare))
+}
+
+/// The maximum number of pixels whose test hosts are cached.
+const MOST_TESTED: u64 = 1_000;
+
 /// Finds sites by pixel id or alias. Caches unknown names too, so that they do not reach the database.
 #[derive(Clone)]
 pub struct SiteCache {
     pool: PgPool,
+    clock: Clock,
     sites: FreshCache<PixelRef, Option<Arc<Site>>, 3>,
+    test_hosts: FreshCache<PixelId, Arc<[SiteHost]>, 1>,
 }
 
 impl SiteCache {
     pub fn new(infra: &Infra) -> Self {
         let bounds = Bounds { max_weight: MAX_BYTES, weigh: bytes, life: Some(LIFE) };
         let (changes, metrics) = (infra.changes.clone(), infra.metrics.sites.clone());
-        Self { pool: infra.pool.clone(), sites: FreshCache::new(changes, metrics, bounds, topics) }
+        let hosts = Bounds::entries(MOST_TESTED, Some(LIFE));
+        Self {
+            pool: infra.pool.clone(),
+            clock: infra.clock.clone(),
+            test_hosts: FreshCache::new(changes.clone(), metrics.clone(), hosts, topic_of_pixel),
+            sites: FreshCache::new(changes, metrics, bounds, topics),
+        }
+    }
+
+    /// The site of a pixel, under its own name or its test id. Other methods know no test ids.
+    pub async fn find_named(&self, name: &str) -> Result<Option<NamedSite>> {
+        let Some(name) = PixelRef::parse(name) else { return Ok(None) };
+        if let Some(site) = self.find_tested(&name).await? {
+            let hosts = self.test_hosts_of(&site.pixel.pixel_id).await?;
+            return Ok(Some(NamedSite { site, test_hosts: Some(hosts) }));
+        }
+        Ok(self.find(&name).await?.map(|site| NamedSite { site, test_hosts: None }))
+    }
+
+    /// The site whose pixel has the test id; `None` for every other name.
+    pub async fn find_tested(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
+        let Some(tested) = name.tested() else { return Ok(None) };
+        let site = self.find(&tested).await?;
+        // A test id contains the pixel's own id, never an alias.
+        Ok(site.filter(|site| site.pixel.pixel_id.as_str() == tested.as_str()))
+    }
+
+    async fn test_hosts_of(&self, pixel_id: &PixelId) -> Result<Arc<[SiteHost]>> {
+        let read = || async {
+            let mut connection = self.pool.acquire().await?;
+            Ok(test_hosts::list_usable(&mut connection, pixel_id).await?.into())
+        };
+        self.test_hosts.find(pixel_id, read).await
     }
 
     /// `None` for an unknown name.
@@ -107,7 +193,8 @@ impl SiteCache {
     async fn read(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
         let mut connection = self.pool.acquire().await?;
         let stored = store::find_site(&mut connection, name).await?;
-        Ok(stored.map(Site::new).transpose()?.map(Arc::new))
+        let site = stored.map(|stored| Site::new(stored, self.clock.now())).transpose()?;
+        Ok(site.map(Arc::new))
     }
 
     /// The cached site, possibly outdated.
@@ -126,6 +213,10 @@ impl SiteCache {
 fn bytes(site: &Option<Arc<Site>>) -> u32 {
     let site = site.as_ref().map_or(0, |site| SITE_BYTES + site.text_bytes);
     u32::try_from(ENTRY_BYTES + site).unwrap_or(u32::MAX)
+}
+
+fn topic_of_pixel<'a>(pixel_id: &'a PixelId, _: &'a Arc<[SiteHost]>) -> [Topic<'a>; 1] {
+    [Topic::Pixel(pixel_id.as_str())]
 }
 
 fn topics<'a>(name: &'a PixelRef, site: &'a Option<Arc<Site>>) -> [Topic<'a>; 3] {

@@ -27,6 +27,7 @@ impl TryFrom<PolicyVersion> for Policy {
             text: serde_json::from_str(&row.document).map_err(Error::internal)?,
             domain: row.domain,
             published_at: row.published_at,
+            shares_subdomains: false,
         })
     }
 }

@@ -10,6 +10,7 @@ use super::notice_snapshot::Shown;
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::history::{self, ReceiptWithSnapshot};
+use super::test_choices;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::policies::configuration::policy_url;
@@ -104,11 +105,16 @@ async fn list_up_to(
     receipts: &Receipts,
     latest: &LatestReceipt,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
+    let newest = &latest.envelope.receipt;
+    if newest.is_test() {
+        let choices = test_choices::list_like(&receipts.infra, newest, MAX_CHOICES + 1).await?;
+        return Ok(choices.into_iter().map(|signed| (signed, None)).collect());
+    }
     let mut connection = receipts.infra.pool.acquire().await?;
-    history::list_up_to(&mut connection, &latest.envelope.receipt, MAX_CHOICES + 1).await
+    history::list_up_to(&mut connection, newest, MAX_CHOICES + 1).await
 }
 
-/// The pixel's host; for a deleted pixel the host of the page on which the choice was made.
+/// The pixel's host; for a test or a deleted pixel the host of the page on which the choice was made.
 async fn site_of(receipts: &Receipts, newest: &Receipt) -> Result<String> {
     let site = receipts.sites.find_text(newest.pixel_id.as_str()).await?;
     Ok(match (site, PageUrl::parse(&newest.origin)) {

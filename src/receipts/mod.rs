@@ -19,6 +19,7 @@ pub mod signing;
 pub mod storage;
 mod store;
 pub mod table;
+pub mod test_choices;
 pub mod user_action;
 
 pub(crate) use store::ends::with_end;
@@ -30,4 +31,5 @@ pub use store::erasure::{
 pub use store::latest::LatestConsent;
 pub use store::latest_of_pixels::{NamedQuestion, find_named, list_latest};
 pub use store::reading::{Placed, find_last_seq, list_receipts_after, list_receipts_at};
+pub use store::test_receipts::delete_test_receipts_of_visitor;
 pub use store::user_actions::list_by_persons;

@@ -52,6 +52,11 @@ fn as_rfc3339<S: serde::Serializer>(
 }
 
 impl Receipt {
+    /// Whether it was made under a pixel's test id.
+    pub fn is_test(&self) -> bool {
+        self.pixel_id.tested().is_some()
+    }
+
     /// Whether it may revoke an earlier permission of the visitor for `resolution`.
     ///
     /// Such a receipt wakes `contacts::withdrawal` early; the trigger `consent_receipts_recorded` decides

@@ -43,6 +43,11 @@ impl SiteHost {
         &self.0
     }
 
+    /// Whether it is more than a public suffix, according to the present list.
+    pub fn is_registrable(&self) -> bool {
+        is_registrable(&self.0)
+    }
+
     pub fn covers(&self, host: &str) -> bool {
         covers(&self.0, host)
     }
@@ -64,6 +69,16 @@ impl From<String> for SiteHost {
 fn covers(site: &str, host: &str) -> bool {
     let Some(host) = ascii_host(host) else { return false };
     host == site || host.strip_suffix(site).is_some_and(|rest| rest.ends_with('.'))
+}
+
+/// The host and the domains above it that a pixel may have.
+pub fn parents_of(host: &SiteHost) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(host.as_str()), |name| parent_of(name))
+        .filter(|name| name.contains('.'))
+}
+
+fn parent_of(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(_, parent)| parent)
 }
 
 /// The host as browsers write it, without a trailing dot; `None` for IP addresses and invalid hosts.
@@ -204,6 +219,12 @@ mod tests {
         for other in ["example", "notshop.example", "shop.example.evil.com", "", "127.0.0.1"] {
             assert!(!site.covers(other), "{other}");
         }
+    }
+
+    #[test]
+    fn the_parents_of_a_host_are_the_domains_that_cover_it() {
+        let host = SiteHost("a.shop.co.uk".to_owned());
+        assert!(parents_of(&host).eq(["a.shop.co.uk", "shop.co.uk", "co.uk"]));
     }
 
     #[test]

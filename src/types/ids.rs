@@ -147,15 +147,33 @@ impl AccountId {
     }
 }
 
+/// No random id contains an underscore.
+const TEST_PREFIX: &str = "test_";
+
 impl PixelId {
     pub fn random() -> Self {
         Self(random_text(20))
+    }
+
+    /// The id under which the pixel can be tried.
+    pub fn test_id(&self) -> Self {
+        Self(format!("{TEST_PREFIX}{}", self.0))
+    }
+
+    /// The pixel that a test id belongs to; `None` for any other id.
+    pub fn tested(&self) -> Option<Self> {
+        self.0.strip_prefix(TEST_PREFIX).and_then(Self::parse)
     }
 }
 
 impl PixelRef {
     pub fn random_alias() -> Self {
         Self(random_text(10))
+    }
+
+    /// As [`PixelId::tested`].
+    pub fn tested(&self) -> Option<Self> {
+        self.0.strip_prefix(TEST_PREFIX).and_then(Self::parse)
     }
 }
 
@@ -180,5 +198,15 @@ mod tests {
         );
         assert_ne!(random_text(20), random_text(20));
         assert!(PixelId::parse(PixelId::random().as_str()).is_some());
+        assert_eq!(PixelId::random().tested(), None);
+    }
+
+    #[test]
+    fn a_test_id_names_one_pixel() {
+        let pixel_id = PixelId::random();
+        assert_eq!(pixel_id.test_id().tested(), Some(pixel_id));
+        for name in ["test_", "test", "Test_shop", "mytest_shop"] {
+            assert_eq!(PixelRef::from(name.to_owned()).tested(), None, "{name}");
+        }
     }
 }

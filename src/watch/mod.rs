@@ -5,6 +5,7 @@
 
 mod browser;
 mod devtools;
+mod monotonic;
 mod net_log;
 mod options;
 pub mod report;

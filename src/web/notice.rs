@@ -47,7 +47,7 @@ refusals!(PolicyRefusals: [Infra] PolicyNotFound);
     operation_id = "read_policy",
     security(()),
     params(
-        ("pixel" = PixelRef, Path, description = "Canonical id or alias."),
+        ("pixel" = PixelRef, Path, description = "Canonical id, alias or test id."),
         ("lang" = Option<String>, Query, description = "The reader's language, before `Accept-Language`."),
         ("hash" = Option<String>, Query, description = "The version that a receipt names; without it the current one."),
     ),
@@ -83,7 +83,7 @@ async fn policy(
     operation_id = "api_read_policy",
     security(()),
     params(
-        ("pixel" = PixelRef, Path, description = "Canonical id or alias."),
+        ("pixel" = PixelRef, Path, description = "Canonical id, alias or test id."),
         ("lang" = Option<String>, Query, description = "The reader's language, before `Accept-Language`."),
         ("hash" = Option<String>, Query, description = "The version that a receipt names; without it the current one."),
     ),

@@ -7,7 +7,7 @@ use crate::contacts::contact::Contact;
 use crate::contacts::reading::pages::ContactPage;
 use crate::error::{Error, Result};
 use crate::http::described::described_routes;
-use crate::http::json::Json;
+use crate::http::listed::{List, Listed};
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
@@ -20,6 +20,12 @@ const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
     ("Yuki", "Brandt", "yuki.brandt@example.net", "Osaka", "2026-01-13T02:03:19Z"),
 ];
 
+impl List for ContactPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        None
+    }
+}
+
 /// A page of invented contacts
 ///
 /// In the shape of reading contacts by cursor.
@@ -29,9 +35,9 @@ const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
     responses((status = 200, description = "Three contacts", body = ContactPage)),
 )]
 #[get("/v1/sample")]
-fn sample() -> Result<Json<ContactPage>> {
+fn sample() -> Result<Listed<ContactPage>> {
     let contacts = (1..).zip(PEOPLE).map(contact).collect::<Result<Vec<_>>>()?;
-    Ok(Json(ContactPage {
+    Ok(Listed(ContactPage {
         pixel_id: PixelId::from("sample".to_owned()),
         after: 0,
         high_water: contacts.last().map_or(0, |last| last.id),

@@ -6,10 +6,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rocket::http::Header;
 use rocket::response::content::RawHtml;
-use rocket::{Responder, get};
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, get};
 use sha2::{Digest, Sha256};
 
 use crate::http::described::described_routes;
+use crate::http::html::markdown::negotiated;
 
 described_routes![verify];
 
@@ -34,11 +36,16 @@ fn hash_of(element: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-#[derive(Responder)]
-struct Whole {
-    page: RawHtml<&'static str>,
-    policy: Header<'static>,
-    cache: Header<'static>,
+struct Whole;
+
+impl<'r> Responder<'r, 'static> for Whole {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        let page = Response::build_from(RawHtml(PAGE).respond_to(request)?)
+            .header(Header::new("Content-Security-Policy", POLICY.as_str()))
+            .header(Header::new("Cache-Control", "public, max-age=300"))
+            .finalize();
+        Ok(negotiated(request, page, None))
+    }
 }
 
 /// A page that checks proofs
@@ -51,9 +58,5 @@ struct Whole {
 )]
 #[get("/verify")]
 fn verify() -> Whole {
-    Whole {
-        page: RawHtml(PAGE),
-        policy: Header::new("Content-Security-Policy", POLICY.as_str()),
-        cache: Header::new("Cache-Control", "public, max-age=300"),
-    }
+    Whole
 }

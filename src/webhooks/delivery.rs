@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::endpoints::find;
-use super::input::OfEndpoint;
+use super::input::{OfEndpoint, webhook_id};
 use super::store::deliveries::{self as store, Delivery};
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
@@ -35,6 +35,9 @@ text_enum! {
 #[derive(Serialize, JsonSchema, ToSchema)]
 pub struct DeliveryView {
     pub event_id: Uuid,
+    /// The same id as the header `webhook-id` has it.
+    #[schema(example = "evt_01a217b9fd697c1e9a5507c1d2e3f4a5")]
+    pub webhook_id: String,
     /// The event's, or `test`.
     #[schema(example = "choice.recorded")]
     pub r#type: String,
@@ -70,6 +73,7 @@ impl DeliveryView {
         };
         Self {
             event_id: delivery.event_id,
+            webhook_id: webhook_id(delivery.event_id),
             r#type: delivery.kind,
             pixel_id: Some(delivery.place).filter(|place| place != account_id.as_str()),
             occurred_at: Timestamp(delivery.occurred_at),

@@ -5,7 +5,7 @@ use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::format::Format;
+use super::format::{Format, SignatureKind};
 use crate::clock::Timestamp;
 use crate::types::ids::AccountId;
 use crate::types::text_enum::text_enum;
@@ -33,6 +33,8 @@ pub struct Endpoint {
     pub pixels: Option<Vec<String>>,
     /// Text, because a later version may know more values; likewise below.
     pub format: String,
+    /// Of an endpoint whose deliveries are signed with Ed25519 too.
+    pub public_key: Option<String>,
     pub created_at: DateTime<Utc>,
     pub previous_until: Option<DateTime<Utc>>,
     pub paused_at: Option<DateTime<Utc>>,
@@ -55,6 +57,10 @@ pub struct EndpointView {
     #[schema(value_type = Format)]
     #[schemars(with = "Format")]
     pub format: String,
+    pub signature: SignatureKind,
+    /// What receivers check signatures `v1a` with; null without them.
+    #[schema(required = true, example = "whpk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=")]
+    pub public_key: Option<String>,
     pub created_at: Timestamp,
     /// Null while deliveries are sent.
     #[schema(required = true)]
@@ -79,6 +85,11 @@ impl EndpointView {
             events: endpoint.events.unwrap_or_default(),
             pixels: endpoint.pixels.unwrap_or_default(),
             format: endpoint.format,
+            signature: match endpoint.public_key {
+                Some(_) => SignatureKind::V1a,
+                None => SignatureKind::V1,
+            },
+            public_key: endpoint.public_key,
             created_at: Timestamp(endpoint.created_at),
             paused_at: endpoint.paused_at.map(Timestamp),
             paused_because: endpoint.paused_because,

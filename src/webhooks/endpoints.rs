@@ -4,40 +4,28 @@ use serde::Serialize;
 use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
-use super::endpoint::{Endpoint, EndpointList, EndpointView, EndpointWithSecret, PausedBecause};
-use super::format::Format;
+use super::endpoint::{Endpoint, EndpointView, EndpointWithSecret, PausedBecause};
+use super::format::{Format, SignatureKind};
 use super::input::{self, MAX_PIXELS, NewEndpoint, OfEndpoint, OnEndpoint};
 use super::signing::SigningSecret;
 use super::store::endpoints as store;
 use crate::accounts::access::{Caller, GoodStanding};
-use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind as AccountEvent;
 use crate::accounts::lock_account;
-use crate::accounts::scope::{Governs, Reads, Scope};
+use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
-use crate::infra::events::EventKind;
+use crate::infra::events::EventSelector;
+use crate::once;
 use crate::pixels::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
 
 const MOST: i64 = 5;
 /// Period after a rotation during which the previous secret still signs.
 const OVERLAP: Duration = Duration::days(1);
-
-pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
-    let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
-    let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
-    // Addresses may contain secrets for writing to other services, so `read` sees them shortened.
-    let webhooks = match caller.scope {
-        Scope::Read => views.map(EndpointView::without_secrets).collect(),
-        Scope::Operate | Scope::Full => views.collect(),
-    };
-    Ok(EndpointList { webhooks })
-}
 
 /// Creates an endpoint; its secret is shown only here.
 pub struct CreateWebhook;
@@ -72,6 +60,7 @@ impl Capability for CreateWebhook {
         if store::count_endpoints(&mut transaction, account_id).await? >= MOST {
             return Err(Error::WebhookAllowanceReached);
         }
+        let secret = SigningSecret::random()?;
         let endpoint = Endpoint {
             endpoint_id: uuid_v7(now),
             account_id: account_id.clone(),
@@ -79,18 +68,20 @@ impl Capability for CreateWebhook {
             events: events(new.events),
             pixels: pixels(&mut transaction, account_id, new.pixels).await?,
             format: new.format.unwrap_or(Format::Standard).as_str().to_owned(),
+            public_key: public_key(&secret, new.signature)?,
             created_at: now,
             previous_until: None,
             paused_at: None,
             paused_because: None,
             failing_since: None,
         };
-        let secret = SigningSecret::random()?;
         let sealed = infra.webhook_encryptor.seal(endpoint.endpoint_id, secret.bytes())?;
         store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
+        let webhook = EndpointView::at(endpoint.clone(), now);
+        let created = EndpointWithSecret { webhook, secret: secret.text() };
+        once::keep(infra, &mut transaction, &created).await?;
         commit(infra, transaction, &caller, AccountEvent::WebhookCreated, &endpoint).await?;
-        let webhook = EndpointView::at(endpoint, now);
-        Ok(EndpointWithSecret { webhook, secret: secret.text() })
+        Ok(created)
     }
 }
 
@@ -131,6 +122,12 @@ impl Capability for ChangeWebhook {
         }
         if let Some(format) = request.format {
             endpoint.format = format.as_str().to_owned();
+        }
+        if let Some(kind) = request.signature {
+            let secrets = open_secrets(infra, &mut transaction, endpoint_id).await?;
+            let secret = secrets.first();
+            let secret = secret.ok_or_else(|| Error::internal("a secret cannot be opened"))?;
+            endpoint.public_key = public_key(secret, Some(kind))?;
         }
         if let Some(url) = url.filter(|url| *url != endpoint.url) {
             (endpoint.url, endpoint.failing_since) = (url, None);
@@ -220,7 +217,10 @@ impl Capability for RotateWebhookSecret {
         let secret = SigningSecret::random()?;
         let sealed = infra.webhook_encryptor.seal(endpoint_id, secret.bytes())?;
         let until = now + OVERLAP;
-        store::update_secret(&mut transaction, endpoint_id, &sealed, until).await?;
+        let kind = endpoint.public_key.as_ref().map(|_| SignatureKind::V1a);
+        endpoint.public_key = public_key(&secret, kind)?;
+        let key = endpoint.public_key.as_deref();
+        store::update_secret(&mut transaction, endpoint_id, &sealed, key, until).await?;
         endpoint.previous_until = Some(until);
         commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
         let webhook = EndpointView::at(endpoint, now);
@@ -243,11 +243,12 @@ pub async fn open_secrets(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
 ) -> Result<Vec<SigningSecret>> {
-    let sealed = store::list_secrets(connection, endpoint_id, infra.clock.now()).await?;
-    let mut opened = sealed.iter().map(|sealed| infra.webhook_encryptor.open(endpoint_id, sealed));
+    let found = store::find_secrets(connection, endpoint_id, infra.clock.now()).await?;
+    let open = |sealed: &Vec<u8>| infra.webhook_encryptor.open(endpoint_id, sealed);
+    let mut opened = found.sealed.iter().map(open);
     let Some(Some(present)) = opened.next() else { return Ok(Vec::new()) };
     let secrets = [present].into_iter().chain(opened.flatten());
-    Ok(secrets.map(SigningSecret::from_bytes).collect())
+    Ok(secrets.map(|bytes| SigningSecret::new(bytes, found.are_public)).collect())
 }
 
 /// The account's own endpoint, locked until the end of the transaction, together with its deliveries.
@@ -274,7 +275,14 @@ async fn commit(
     infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await
 }
 
-fn events(mut list: Vec<EventKind>) -> Option<Vec<String>> {
+fn public_key(secret: &SigningSecret, kind: Option<SignatureKind>) -> Result<Option<String>> {
+    match kind {
+        Some(SignatureKind::V1a) => secret.public_key().map(Some),
+        Some(SignatureKind::V1) | None => Ok(None),
+    }
+}
+
+fn events(mut list: Vec<EventSelector>) -> Option<Vec<String>> {
     list.sort_unstable();
     list.dedup();
     let names = list.iter().map(|kind| kind.as_str().to_owned()).collect::<Vec<_>>();
@@ -297,23 +305,4 @@ async fn pixels(
         find_pixel(connection, account_id, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
     }
     Ok((!list.is_empty()).then_some(list))
-}
-
-/// Lists the account's endpoints, without their secrets.
-pub struct ListWebhooks;
-
-impl Capability for ListWebhooks {
-    const NAME: &'static str = "list_webhooks";
-    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
-        "List webhooks",
-        "Lists the account's webhooks, and which of them are paused or fail.",
-    ));
-    type Part = Infra;
-    type Access = GoodStanding<Reads>;
-    type Input = NoInput;
-    type Output = EndpointList;
-
-    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<EndpointList> {
-        list(infra, &caller).await
-    }
 }

@@ -11,3 +11,13 @@ text_enum! {
         Discord = "discord",
     }
 }
+
+text_enum! {
+    /// How deliveries are signed, after Standard Webhooks.
+    pub enum SignatureKind {
+        /// HMAC-SHA256 with the secret.
+        V1 = "v1",
+        /// Ed25519 too, for receivers that hold only the public key.
+        V1a = "v1a",
+    }
+}

@@ -4,12 +4,13 @@ use url::{Host, Url};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::format::Format;
+use super::format::{Format, SignatureKind};
 use crate::error::{Error, FieldError, Result};
-use crate::infra::events::EventKind;
+use crate::infra::events::EventSelector;
 use crate::types::ids::PixelId;
 
 const MAX_URL: usize = 2_000;
+const EVENT_PREFIX: &str = "evt_";
 pub const MAX_PIXELS: usize = 100;
 
 /// A new endpoint.
@@ -18,9 +19,9 @@ pub struct NewEndpoint {
     /// An https address on a public host.
     #[schema(example = "https://hooks.shop.example/assent")]
     pub url: String,
-    /// The events it is told of; all when left out or empty.
+    /// The events it is told of, or groups such as `contact.*`; all when left out or empty.
     #[serde(default)]
-    pub events: Vec<EventKind>,
+    pub events: Vec<EventSelector>,
     /// The pixels it is told of, at most 100; all when left out or empty.
     #[serde(default)]
     #[schemars(with = "Vec<PixelId>")]
@@ -28,6 +29,8 @@ pub struct NewEndpoint {
     pub pixels: Vec<String>,
     /// `standard` when left out.
     pub format: Option<Format>,
+    /// `v1` when left out.
+    pub signature: Option<SignatureKind>,
 }
 
 /// What is to be another; what is left out stays.
@@ -36,13 +39,14 @@ pub struct EndpointChange {
     /// An https address on a public host.
     #[schema(example = "https://hooks.shop.example/assent")]
     pub url: Option<String>,
-    /// Empty for all.
-    pub events: Option<Vec<EventKind>>,
+    /// Names or groups; empty for all.
+    pub events: Option<Vec<EventSelector>>,
     /// At most 100; empty for all.
     #[schemars(with = "Option<Vec<PixelId>>")]
     #[schema(value_type = Option<Vec<PixelId>>)]
     pub pixels: Option<Vec<String>>,
     pub format: Option<Format>,
+    pub signature: Option<SignatureKind>,
     /// True pauses; false resumes, and what waits is sent.
     pub paused: Option<bool>,
 }
@@ -62,6 +66,18 @@ impl OfEndpoint {
 /// Parses an id; an invalid one is reported as not found.
 pub fn id_of(text: &str) -> Result<Uuid> {
     Uuid::try_parse(text).map_err(|_| Error::WebhookNotFound)
+}
+
+/// Parses an event's id as the API or the header `webhook-id` has it.
+pub fn event_id(text: &str) -> Result<Uuid> {
+    let id = text.strip_prefix(EVENT_PREFIX).unwrap_or(text);
+    Uuid::try_parse(id).map_err(|_| Error::DeliveryNotFound)
+}
+
+/// The id of an event as deliveries carry it: the same for every endpoint and attempt, so that receivers can
+/// deduplicate.
+pub fn webhook_id(event_id: Uuid) -> String {
+    format!("{EVENT_PREFIX}{}", event_id.simple())
 }
 
 /// Validates a public address; the addresses that its host resolves to are checked at every delivery.
@@ -90,20 +106,22 @@ pub struct OnEndpoint {
     pub endpoint_id: String,
     /// An https address on a public host.
     pub url: Option<String>,
-    /// Empty for all.
-    pub events: Option<Vec<EventKind>>,
+    /// Names or groups; empty for all.
+    pub events: Option<Vec<EventSelector>>,
     /// At most 100; empty for all.
     #[schemars(with = "Option<Vec<PixelId>>")]
     pub pixels: Option<Vec<String>>,
     pub format: Option<Format>,
+    pub signature: Option<SignatureKind>,
     /// True pauses; false resumes, and what waits is sent.
     pub paused: Option<bool>,
 }
 
 impl OnEndpoint {
     pub fn new(endpoint_id: &str, change: EndpointChange) -> Self {
-        let EndpointChange { url, events, pixels, format, paused } = change;
-        Self { endpoint_id: endpoint_id.to_owned(), url, events, pixels, format, paused }
+        let EndpointChange { url, events, pixels, format, signature, paused } = change;
+        let endpoint_id = endpoint_id.to_owned();
+        Self { endpoint_id, url, events, pixels, format, signature, paused }
     }
 }
 

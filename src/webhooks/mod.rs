@@ -11,6 +11,7 @@ pub mod endpoint;
 pub mod endpoints;
 pub mod format;
 pub mod input;
+pub mod listing;
 pub mod news;
 pub mod paused_mail;
 pub mod pausing;

@@ -1,30 +1,31 @@
 use tracing::Instrument;
+use uuid::Uuid;
 
 use super::endpoint::PausedBecause;
 use super::paused_mail;
-use super::store::claims::ClaimedEndpoint;
 use super::store::endpoints::update_paused;
 use crate::accounts::mails::delivery::deliver;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
+use crate::types::ids::AccountId;
 
 /// Pauses the endpoint until its owner resumes it; events are kept meanwhile.
 pub async fn pause(
     infra: &Infra,
-    endpoint: &ClaimedEndpoint,
+    account_id: &AccountId,
+    endpoint_id: Uuid,
     because: PausedBecause,
 ) -> Result<()> {
-    let _held = infra.shutdown.hold();
-    let (endpoint_id, now) = (endpoint.endpoint_id, infra.clock.now());
+    let (_held, now) = (infra.shutdown.hold(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     if !update_paused(&mut transaction, endpoint_id, because, now).await? {
         return Ok(());
     }
-    let mail = paused_mail::put(&mut transaction, infra, &endpoint.account_id, endpoint_id).await?;
+    let mail = paused_mail::put(&mut transaction, infra, account_id, endpoint_id).await?;
     transaction.commit().await?;
     let because = because.as_str();
-    tracing::warn!(account_id = %endpoint.account_id, %endpoint_id, because, "a webhook was paused");
+    tracing::warn!(%account_id, %endpoint_id, because, "a webhook was paused");
     if let Some(mail) = mail {
         tokio::spawn(send(infra.clone(), mail).in_current_span());
     }

@@ -2,7 +2,6 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use super::endpoints::locked;
 use super::input;
@@ -56,7 +55,7 @@ impl Capability for ReplayDelivery {
 
     async fn run(infra: &Infra, caller: Caller, request: OfDelivery) -> Result<Replayed> {
         let endpoint_id = input::id_of(&request.endpoint_id)?;
-        let event_id = Uuid::try_parse(&request.event_id);
+        let event_id = input::event_id(&request.event_id);
         let mut transaction = infra.pool.begin().await?;
         locked(&mut transaction, caller.account_id(), endpoint_id).await?;
         let event_id = event_id.map_err(|_| Error::DeliveryNotFound)?;

@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::body::{self, TEST};
 use super::delivery::{DeliveryView, KEPT_DELIVERIES};
+use super::endpoint::PausedBecause;
 use super::endpoints::{find, open_secrets};
 use super::input::OfEndpoint;
+use super::pausing::pause;
 use super::sending::attempt::{Target, attempt};
 use super::sending::bodies::Made;
 use super::sending::outcome::Attempted;
@@ -67,6 +69,9 @@ impl Capability for TestWebhook {
             waiting::update_due_now(&mut transaction, endpoint_id, attempted.at).await?;
         }
         transaction.commit().await?;
+        if attempted.says_gone() {
+            pause(infra, account_id, endpoint_id, PausedBecause::Gone).await?;
+        }
         infra.events.wake();
         Ok(DeliveryView::of(delivery, account_id))
     }

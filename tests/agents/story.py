@@ -45,9 +45,19 @@ class Agent:
         # After the sentence it may say in brackets which arguments it is about.
         assert said == sentence or said.startswith(sentence + " ("), (tool, result.content)
         problem = json.loads(result.content[1].text)
-        assert problem["type"] == "about:blank" and isinstance(problem["status"], int), problem
+        assert problem["type"].endswith("/docs/errors/" + problem["code"]), problem
+        assert problem["request_id"] and isinstance(problem["status"], int), problem
         note(f"> {tool}({', '.join(arguments)})\n  refused: {sentence} ({problem['status']})")
         return problem
+
+    async def challenged(self, tool: str, **arguments):
+        """A call without a key, which is answered with 401, so that clients with OAuth sign in."""
+        try:
+            await self.client.call_tool(tool, arguments)
+        except MCPError as error:
+            note(f"> {tool}({', '.join(arguments)})\n  challenged: {error}")
+        else:
+            raise AssertionError(f"{tool} without a key")
 
 
 async def meet(client) -> None:
@@ -105,8 +115,7 @@ async def sign_up(agent, email: str) -> str:
 
 
 async def install(agent, key: str, domain: str) -> tuple[str, str]:
-    await agent.refused("api key required", "create_pixel", domain=domain)
-    await agent.refused("api key required", "create_pixel", domain=domain)
+    await agent.challenged("create_pixel", domain=domain)
     await agent.refused("invalid api key", "create_pixel", domain=domain, api_key="px_no")
     await agent.refused("domain must be a host", "create_pixel", domain="no", api_key=key)
     pixel = (await agent.call("create_pixel", domain=domain, api_key=key))["pixel_id"]

@@ -50,9 +50,12 @@ async fn a_configuration_turns_consent_on_and_publishes_the_first_policy() {
         "policy_url": format!("{}/v1/policy/{pixel}", app.base),
         "snippet": format!(r#"<script async src="{}/px/{pixel}.js"></script>"#, app.base),
         "purposes": ["analytics", "resolution"],
+        "dropped_purposes": [],
         "consent_days": 182,
         "contacts_need_act": false,
         "contacts_need_consent": false,
+        "test_hosts": [],
+        "share_subdomains": false,
     });
     assert_eq!(configured, expected);
     assert_eq!(app.get(&format!("/px/{pixel}.js")).await.status, 200);
@@ -111,7 +114,9 @@ async fn the_same_text_keeps_its_version_and_hash() {
         with(&plain(), "appearance", json!({"radius": 4})),
         with(&plain(), "somebody_elses_field", json!(1)),
     ] {
-        assert_eq!(app.configure(&key, &pixel, same.clone()).await.expect(200), first, "{same}");
+        let mut again = app.configure(&key, &pixel, same.clone()).await.expect(200);
+        again["dropped_purposes"] = first["dropped_purposes"].clone();
+        assert_eq!(again, first, "{same}");
     }
 }
 
@@ -137,6 +142,21 @@ async fn a_controller_name_is_required() {
     }
     let null = json!({"controller_name": null, "purposes": ["resolution"]});
     app.configure(&key, &pixel, null).await.refused(400, "controller name is required");
+}
+
+#[tokio::test]
+async fn dropped_purposes_are_reported() {
+    let app = App::spawn().await;
+    let (key, pixel) = shop(&app).await;
+    let answer = app.configure(&key, &pixel, plain()).await.expect(200);
+    assert_eq!(answer["dropped_purposes"], json!([]));
+    let purposes =
+        json!(["unheard_of", "analytics", "Analytics", "unheard_of", "", "x".repeat(90)]);
+    let body = with(&plain(), "purposes", purposes);
+    let answer = app.configure(&key, &pixel, body).await.expect(200);
+    let shortened = "x".repeat(64);
+    assert_eq!(answer["dropped_purposes"], json!(["", "Analytics", "unheard_of", shortened]));
+    assert_eq!(answer["purposes"], json!(["analytics"]));
 }
 
 #[tokio::test]
@@ -322,7 +342,7 @@ async fn the_log_has_the_newest_choice_first_with_its_receipt() {
     ];
     let path = format!("/v1/pixels/{}/consent", site.pixel_id);
     let log = app.call(Method::GET, &path, &key, Value::Null).await.expect(200);
-    assert_eq!(fields(&log), ["events", "next_before", "pixel_id"]);
+    assert_eq!(fields(&log), ["events", "next", "next_before", "pixel_id"]);
     assert_eq!(log["pixel_id"], json!(site.pixel_id));
     let events = log["events"].as_array().unwrap();
     assert_eq!(events.len(), 3);

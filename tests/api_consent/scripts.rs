@@ -211,7 +211,7 @@ async fn modules_with_texts_use_the_visitors_language() {
 #[tokio::test]
 async fn other_modules_are_the_same_in_every_language() {
     let app = App::spawn().await;
-    for module in ["extras", "signals", "compat", "hints", "controls"] {
+    for module in ["extras", "signals", "compat", "hints", "controls", "share"] {
         let script = app.get(&format!("/{module}.js?lang=de")).await;
         is_module(&script);
         assert_eq!(script.text, app.get(&format!("/{module}.js?lang=ar")).await.text, "{module}");

@@ -12,7 +12,10 @@ async fn changes_have_a_cursor_of_their_own() {
     let shop = ContactShop::open().await;
     shop.stored((1..=5).map(person).collect()).await;
     let page = shop.page("changed_after=0&limit=3").await;
-    assert_eq!(fields(&page), ["changed_after", "changed_high_water", "contacts", "pixel_id"]);
+    assert_eq!(
+        fields(&page),
+        ["changed_after", "changed_high_water", "contacts", "next", "pixel_id"]
+    );
     let contact = json!({"id": 1, "hem": hem(1), "contact": {"number": 1}, "visits": 1,
         "change": 1, "resolved_at": "2026-03-10T12:00:00Z", "last_seen_at": "2026-03-10T12:00:00Z"});
     assert_eq!(page["contacts"][0], contact);

@@ -117,8 +117,7 @@ async fn day_mode_answers_pixel_day_and_contacts() {
     let read = app.contacts(&ann.key, &pixel, "on=2026-03-10").await;
     assert_eq!(read.header("content-type"), Some("application/json"));
     let contact = |id: usize| json!({"id": id, "hem": hem(id), "resolved_at": "2026-03-10T12:00:00Z", "contact": {"number": id}});
-    let expected =
-        json!({"pixel_id": pixel, "on": "2026-03-10", "contacts": [contact(1), contact(2)]});
+    let expected = json!({"pixel_id": pixel, "on": "2026-03-10", "contacts": [contact(1), contact(2)], "next": null});
     assert_eq!(read.expect(200), expected);
 }
 
@@ -127,7 +126,7 @@ async fn a_day_without_contacts_is_an_empty_list() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     let read = app.contacts(&ann.key, &pixel, "on=2026-03-09").await.expect(200);
-    assert_eq!(read, json!({"pixel_id": pixel, "on": "2026-03-09", "contacts": []}));
+    assert_eq!(read, json!({"pixel_id": pixel, "on": "2026-03-09", "contacts": [], "next": null}));
 }
 
 #[tokio::test]
@@ -137,7 +136,7 @@ async fn cursor_mode_answers_pixel_cursor_mark_and_contacts() {
     app.store_people(&ann.key, &pixel, 1..4).await.expect(200);
     let read = app.contacts(&ann.key, &pixel, "after=1").await.expect(200);
     let contact = |id: usize| json!({"id": id, "hem": hem(id), "resolved_at": "2026-03-10T12:00:00Z", "contact": {"number": id}});
-    let expected = json!({"pixel_id": pixel, "after": 1, "high_water": 3, "contacts": [contact(2), contact(3)]});
+    let expected = json!({"pixel_id": pixel, "after": 1, "high_water": 3, "contacts": [contact(2), contact(3)], "next": null});
     assert_eq!(read, expected);
 }
 

@@ -13,7 +13,7 @@ async fn the_sample_is_a_cursor_page_of_three_invented_contacts() {
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let page = answer.expect(200);
     let keys = page.as_object().unwrap().keys().collect::<Vec<_>>();
-    assert_eq!(keys, ["after", "contacts", "high_water", "pixel_id"]);
+    assert_eq!(keys, ["after", "contacts", "high_water", "next", "pixel_id"]);
     assert_eq!((&page["after"], &page["high_water"]), (&json!(0), &json!(3)));
     assert!(page["pixel_id"].is_string());
     let contacts = page["contacts"].as_array().unwrap();

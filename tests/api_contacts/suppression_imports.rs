@@ -89,12 +89,24 @@ async fn a_list_of_nobody_is_done_at_once() {
     let app = App::spawn().await;
     let (ann, _) = app.shop().await;
     // A single line may be a header or not; this cannot be known.
-    for (list, rejected) in [("", 0), ("ID,Hash\n", 1), ("ID,Hash\n1,none\n", 1)] {
+    for (list, rejected) in [("ID,Hash\n", 1), ("ID,Hash\n1,none\n", 1)] {
         let id = imported(&app, &ann.key, list).await;
         let status = done(&app, &ann.key, &id).await;
         assert_eq!((&status["read"], &status["added"]), (&json!(rejected), &json!(0)));
         assert_eq!(status["rejected"], rejected);
     }
+}
+
+#[tokio::test]
+async fn an_import_without_a_list_is_refused() {
+    let app = App::spawn().await;
+    let (ann, _) = app.shop().await;
+    import(&app, &ann.key, "").await.refused(400, "invalid request");
+    let request = app.request(Method::POST, PATH).bearer_auth(&ann.key);
+    let refused = Answer::of(request).await;
+    refused.refused(400, "invalid request");
+    assert_eq!(refused.json()["errors"][0]["msg"], "must be a list of hashes");
+    assert_eq!(count(&app, "suppression_imports").await, 0);
 }
 
 #[tokio::test]

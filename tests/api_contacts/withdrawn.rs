@@ -21,7 +21,7 @@ async fn a_withdrawn_contact_is_listed_then_erased_and_its_entry_names_no_person
     let entry = json!({"id": 1, "hem": hem(1), "withdrawn_at": "2026-03-10T12:00:00.000Z"});
     assert_eq!(entries[0], entry);
     let first = shop.withdrawn("?after=0").await;
-    assert_eq!(fields(&first), ["after", "high_water", "pixel_id", "withdrawn"]);
+    assert_eq!(fields(&first), ["after", "high_water", "next", "pixel_id", "withdrawn"]);
     shop.app.clock.advance(Duration::days(3));
     shop.refuse("bob", "withdrawn").await;
     shop.withdrawn_are(2).await;

@@ -14,7 +14,7 @@ async fn show(app: &App, key: &str, pixel: &str) -> Answer {
 
 async fn list(app: &App, key: &str) -> Vec<Value> {
     let list = app.call(Method::GET, "/v1/pixels", key, Value::Null).await.expect(200);
-    assert_eq!(fields(&list), ["pixels"]);
+    assert_eq!(fields(&list), ["next", "pixels"]);
     list["pixels"].as_array().unwrap().clone()
 }
 
@@ -27,8 +27,10 @@ async fn a_new_pixel_is_not_checked_and_comes_with_the_immediate_snippet() {
     assert!((8..=40).contains(&id.len()) && !id.starts_with("px_"), "{id}");
     let snippet =
         format!(r#"<script async src="{}/pixel.js" data-pixel="{id}"></script>"#, app.base);
+    let test_snippet = format!(r#"<script async src="{}/px/test_{id}.js"></script>"#, app.base);
     let expected = json!({
-        "pixel_id": id, "domain": "ann.example", "install_status": "not_checked",
+        "pixel_id": id, "test_pixel_id": format!("test_{id}"), "test_snippet": test_snippet,
+        "domain": "ann.example", "install_status": "not_checked",
         "checked_at": null, "snippet": snippet, "consent_enabled": false, "check_error": null,
     });
     assert_eq!(created, expected);
@@ -237,7 +239,10 @@ async fn pixels_are_listed_oldest_first_without_snippets() {
     let domains = pixels.iter().map(|pixel| pixel["domain"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(domains, ["one.example", "two.example", "a.example"]);
     for pixel in &pixels {
-        assert_eq!(fields(pixel), ["checked_at", "domain", "install_status", "pixel_id"]);
+        assert_eq!(
+            fields(pixel),
+            ["checked_at", "domain", "install_status", "pixel_id", "test_pixel_id"]
+        );
     }
 }
 

@@ -125,6 +125,16 @@ async fn a_tag_that_is_not_where_it_runs_is_found_there() {
 }
 
 #[tokio::test]
+async fn the_test_tag_on_the_live_site_is_not_the_sites_tag() {
+    let asking = Asking::new().await;
+    let test_tag = asking.tag.replace("/px/", "/px/test_");
+    let checked = asking.check(&test_tag).await;
+    not_installed(&checked);
+    assert_eq!(kinds(&checked), ["wrong_pixel"]);
+    assert!(said(&checked, "wrong_pixel").contains(&format!("test_{}", asking.scene.pixel)));
+}
+
+#[tokio::test]
 async fn a_wrong_pixel_is_named_and_a_strangers_words_are_not() {
     let asking = Asking::new().await;
     let base = &asking.scene.app.base;

@@ -64,7 +64,9 @@ async fn a_new_pixel_has_all_its_fields() {
             "domain",
             "install_status",
             "pixel_id",
-            "snippet"
+            "snippet",
+            "test_pixel_id",
+            "test_snippet"
         ]
     );
     let id = pixel["pixel_id"].as_str().unwrap();
@@ -338,7 +340,10 @@ async fn the_list_has_the_accounts_pixels_oldest_first_without_snippets() {
     let hosts = pixels.iter().map(|pixel| pixel["domain"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(hosts, ["c.example", "a.example", "b.example"]);
     for pixel in pixels {
-        assert_eq!(field_names(pixel), ["checked_at", "domain", "install_status", "pixel_id"]);
+        assert_eq!(
+            field_names(pixel),
+            ["checked_at", "domain", "install_status", "pixel_id", "test_pixel_id"]
+        );
     }
 }
 

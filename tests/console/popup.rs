@@ -58,6 +58,7 @@ const ALL: &[(&str, &str)] = &[
     ("retention", "13 months"),
     ("contacts_need_consent", "on"),
     ("contacts_need_act", "on"),
+    ("share_subdomains", "on"),
     ("position", "bottom-left"),
     ("radius", "7"),
     ("font", "Georgia, serif"),
@@ -108,6 +109,7 @@ async fn the_published_policy_has_the_submitted_values_and_the_form_shows_them_a
     }
     assert_eq!(now["contacts_need_consent"], true);
     assert_eq!(now["contacts_need_act"], true);
+    assert_eq!(now["share_subdomains"], true);
     let dark = json!({"background": "#000000", "text": "#ffffff", "button": "#dddddd",
         "button_text": "#000000", "link": "#ccccff"});
     let looks = json!({"position": "bottom-left", "radius": 7, "font": "Georgia, serif",

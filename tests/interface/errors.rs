@@ -107,7 +107,7 @@ async fn an_error_is_a_problem_document() {
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         let problem = answer.json();
-        assert_eq!(fields(&problem), ["detail", "status", "title", "type"]);
+        assert_eq!(fields(&problem), ["code", "detail", "request_id", "status", "title", "type"]);
         assert_eq!(problem["title"], title);
     }
 }
@@ -143,7 +143,7 @@ async fn an_internal_error_names_its_request_and_never_its_cause() {
     let answer = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
     answer.refused(500, "internal error");
     let problem = answer.json();
-    assert_eq!(fields(&problem), ["detail", "request_id", "status", "title", "type"]);
+    assert_eq!(fields(&problem), ["code", "detail", "request_id", "status", "title", "type"]);
     assert_eq!(problem["request_id"].as_str(), answer.header("x-request-id"));
     assert!(!answer.text.contains("pixels") && !answer.text.contains("relation"));
 }

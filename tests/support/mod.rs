@@ -8,6 +8,7 @@ pub mod contact_shop;
 pub mod contacts;
 pub mod credentials;
 pub mod mail;
+pub mod oauth;
 pub mod ports;
 pub mod postgres;
 pub mod process;

@@ -212,6 +212,14 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
+    /// The body without the id of the request, which differs between two answers that are otherwise the same.
+    pub fn lasting_text(&self) -> String {
+        match self.header("x-request-id") {
+            Some(id) => self.text.replace(id, ""),
+            None => self.text.clone(),
+        }
+    }
+
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -233,7 +241,11 @@ impl Answer {
         let problem = self.json();
         assert_eq!(problem["detail"], json!(detail), "{}", self.text);
         assert_eq!(problem["status"], json!(status));
-        assert_eq!(problem["type"], json!("about:blank"));
+        let (code, page) = (problem["code"].as_str(), problem["type"].as_str());
+        let page = page.and_then(|page| page.split_once("/docs/errors/"));
+        assert!(page.is_some_and(|(base, _)| base.starts_with("http")), "{}", self.text);
+        assert_eq!(page.map(|(_, code)| code), code, "{}", self.text);
+        assert_eq!(problem["request_id"].as_str(), self.header("x-request-id"), "{}", self.text);
         assert!(problem["title"].is_string());
     }
 

@@ -34,12 +34,20 @@ pub async fn call(app: &App, tool: &str, arguments: Value) -> Value {
     call_with(app, &[], tool, arguments).await
 }
 
-/// As [`call`], with headers.
+/// As [`call`], with headers. What is refused before the tool runs is read as the tool's own refusal.
 pub async fn call_with(app: &App, headers: &[(&str, &str)], tool: &str, arguments: Value) -> Value {
     let message = message("tools/call", json!({"name": tool, "arguments": arguments}));
     let request =
         headers.iter().fold(post(app), |request, (name, value)| request.header(*name, *value));
-    Answer::of(request.json(&message)).await.expect(200)["result"].clone()
+    let answer = Answer::of(request.json(&message)).await;
+    if matches!(answer.status, 401 | 403) {
+        assert!(answer.header("www-authenticate").is_some(), "{answer:?}");
+        let problem = answer.json();
+        let texts = [problem["detail"].as_str().unwrap(), &answer.text];
+        let texts = texts.map(|text| json!({"type": "text", "text": text}));
+        return json!({"isError": true, "content": texts});
+    }
+    answer.expect(200)["result"].clone()
 }
 
 #[track_caller]
@@ -51,6 +59,7 @@ pub fn refused(result: &Value, status: u16, sentence: &str) {
     let problem: Value =
         serde_json::from_str(result["content"][1]["text"].as_str().unwrap()).unwrap();
     assert_eq!((&problem["status"], &problem["detail"]), (&json!(status), &json!(sentence)));
+    assert!(problem["code"].is_string() && problem["request_id"].is_string(), "{problem}");
     assert_eq!(result.get("structuredContent"), None);
 }
 

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::postgres::database::TestDatabase;
-use super::server::start_of_time;
+use super::server::{Settings, start_of_time};
 use super::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
 use super::story::Site;
 use super::waiting::wait_until;
@@ -37,10 +37,20 @@ impl Hooks {
         Self::on(Arc::new(TestDatabase::create().await), clock).await
     }
 
+    /// With some settings of the test's own.
+    pub async fn start_with(settings: Settings<'_>) -> Self {
+        let database = Arc::new(TestDatabase::create().await);
+        Self::on_with(database, Clock::manual(start_of_time()), settings).await
+    }
+
     /// On a database that the test has made itself.
     pub async fn on(database: Arc<TestDatabase>, clock: Clock) -> Self {
+        Self::on_with(database, clock, &[]).await
+    }
+
+    async fn on_with(database: Arc<TestDatabase>, clock: Clock, settings: Settings<'_>) -> Self {
         let site = Arc::new(HttpsSite::start(&HOSTS).await);
-        let (app, infra) = node(database, clock, &site).await;
+        let (app, infra) = node(database, clock, &site, settings).await;
         let ann = app.mailed_account(&fresh_address("hooks")).await;
         let shop = app.consent_site(&ann.key, "shop.example").await;
         Self { app, infra, site, ann, shop }
@@ -48,7 +58,7 @@ impl Hooks {
 
     /// Another node, with the same clock.
     pub async fn another_node(&self) -> App {
-        node(Arc::clone(&self.app.database), self.app.clock.clone(), &self.site).await.0
+        node(Arc::clone(&self.app.database), self.app.clock.clone(), &self.site, &[]).await.0
     }
 
     pub async fn call(&self, method: Method, path: &str, body: Value) -> super::Answer {
@@ -115,13 +125,19 @@ impl Hooks {
     }
 }
 
-async fn node(database: Arc<TestDatabase>, clock: Clock, site: &HttpsSite) -> (App, Infra) {
+async fn node(
+    database: Arc<TestDatabase>,
+    clock: Clock,
+    site: &HttpsSite,
+    settings: Settings<'_>,
+) -> (App, Infra) {
     let (resolve, mut infra) = (site.resolve(&HOSTS), None);
-    let settings = [
+    let own = [
         ("WEBHOOK_RESOLVE", resolve.as_str()),
         ("WEBHOOK_CA_FILE", ca_file()),
         ("SMTP_URL", MailServer::shared().url.as_str()),
     ];
+    let settings = [settings, &own].concat();
     let app = App::spawn_tuned(database, clock, &settings, |made| {
         made.webhook_post.total_timeout = Duration::from_secs(3);
         infra = Some(made.clone());

@@ -9,10 +9,16 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
+mod choices;
+mod formats;
+mod hostile;
+mod identifiers;
 mod leaks;
+mod network;
 mod runs;
 mod silence;
 mod sites;
 mod stopping;
 mod tagged_pages;
 mod verification;
+mod ways;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::process::bare_program;
 
 /// Each run has two browsers at a time. More of them would wait for each other on a small machine.
 static RUNS: Semaphore = Semaphore::const_new(2);
-const TIME_LIMIT: Duration = Duration::from_secs(150);
+const TIME_LIMIT: Duration = Duration::from_secs(400);
 
 pub const VISITS: [&str; 6] =
     ["untouched", "declined", "accepted_then_withdrawn", "gpc", "returning", "blocked"];
@@ -31,8 +31,7 @@ pub struct Run {
     pub report: Value,
     pub folder: PathBuf,
     said: String,
-    /// Holds the folder.
-    _watcher: Watcher,
+    watcher: Watcher,
 }
 
 /// Chromium, as `CHROMIUM` names it or as it stands in `PATH`.
@@ -78,11 +77,33 @@ impl Watcher {
     }
 }
 
+/// The processes whose arguments or environment name the folder.
+pub fn processes(folder: &Path) -> usize {
+    let folder = folder.to_str().unwrap();
+    let has_it = |process: &Path| {
+        ["cmdline", "environ"].iter().any(|file| {
+            let text = std::fs::read(process.join(file)).unwrap_or_default();
+            String::from_utf8_lossy(&text).contains(folder)
+        })
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|process| has_it(&process.path())).count()
+}
+
+pub fn profiles(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("assent-watch-")).count()
+}
+
 /// Runs the command to its end.
 pub async fn watch(arguments: &[&str]) -> Run {
     let _turn = RUNS.acquire().await.unwrap();
     let watcher = Watcher::new();
-    let running = watcher.command(arguments).args(["--seconds", "1"]).output();
+    let mut command = watcher.command(arguments);
+    if !arguments.contains(&"--seconds") {
+        command.args(["--seconds", "1"]);
+    }
+    let running = command.output();
     let Output { status, stdout, stderr } =
         tokio::time::timeout(TIME_LIMIT, running).await.expect("the command ends").unwrap();
     let said = [stdout, stderr].concat();
@@ -91,10 +112,16 @@ pub async fn watch(arguments: &[&str]) -> Run {
     let report = std::fs::read(folder.join("report.json"));
     let report = report.unwrap_or_else(|error| panic!("no report, {error}: {said}"));
     let report = serde_json::from_slice(&report).unwrap();
-    Run { code: status.code(), report, folder, said, _watcher: watcher }
+    Run { code: status.code(), report, folder, said, watcher }
 }
 
 impl Run {
+    /// Whether no process and no profile is left of the run.
+    pub fn has_cleared(&self) -> bool {
+        let folder = self.watcher.folder.path();
+        processes(folder) == 0 && profiles(folder) == 0
+    }
+
     #[track_caller]
     pub fn ends_with(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}", self.said);

@@ -1,13 +1,16 @@
 //! A server that answers for all sites: the browser is told that every name is this machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
 
-/// Documents by host and path, such as `shop.example/`. `PORT` in them is the server's port. A document that
-/// begins with `-> ` is a redirect. Everything else is answered with an empty text.
+/// Documents by host and path, such as `shop.example/`. `PORT` in them is the server's port, and `RANDOM` a value
+/// made for each answer. A document that begins with `-> ` is a redirect. Lines at its start that begin with `+ `
+/// are further headers. Everything else is answered with an empty text.
 pub type Documents<'a> = &'a [(&'a str, String)];
 
 /// A running server, until the end of the test.
@@ -15,6 +18,13 @@ pub struct Sites {
     pub port: u16,
     requested: Arc<Mutex<Vec<String>>>,
 }
+
+/// Documents that never end: no answer, an answer without an end, and a gigabyte.
+pub const UNANSWERED: &str = "~unanswered";
+pub const ENDLESS: &str = "~endless";
+pub const GIGABYTE: &str = "~gigabyte";
+/// A WebSocket.
+pub const SOCKET: &str = "=socket";
 
 impl Sites {
     pub async fn start(documents: Documents<'_>) -> Self {
@@ -46,6 +56,13 @@ impl Sites {
     pub fn was_asked_for(&self, address: &str) -> bool {
         self.requested.lock().unwrap().iter().any(|known| known == address)
     }
+
+    /// All hosts that were asked for anything.
+    pub fn asked(&self) -> BTreeSet<String> {
+        let requested = self.requested.lock().unwrap();
+        let hosts = requested.iter().filter_map(|address| address.split('/').next());
+        hosts.map(str::to_owned).collect()
+    }
 }
 
 /// Answers one request of a connection.
@@ -72,28 +89,85 @@ async fn answer(
     let path = path.split('?').next().unwrap_or_default();
     let host = header("host").unwrap_or_default().split(':').next().unwrap_or_default();
     let address = format!("{host}{path}");
-    let document = documents.get(&address).map(String::as_str);
+    let document = documents.get(&address).map(String::as_str).unwrap_or_default();
     requested.lock().unwrap().push(address);
-    stream.write_all(response(path, document.unwrap_or_default()).as_bytes()).await?;
+    if let (SOCKET, Some(key)) = (document, header("sec-websocket-key")) {
+        return socket(stream, key).await;
+    }
+    if document.starts_with('~') {
+        return without_end(stream, document).await;
+    }
+    let document = document.replace("RANDOM", &hex::encode(rand::random::<[u8; 16]>()));
+    stream.write_all(response(path, &document).as_bytes()).await?;
     stream.shutdown().await
 }
 
+/// Answers the handshake of a WebSocket, and reads what it sends.
+async fn socket(mut stream: BufReader<TcpStream>, key: &str) -> std::io::Result<()> {
+    let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let accept = "import base64, hashlib, sys; key = sys.argv[1] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'; \
+                  print(base64.b64encode(hashlib.sha1(key.encode()).digest()).decode(), end='')";
+    let accepted = Command::new(python).args(["-c", accept, key]).output().await?;
+    let accepted = String::from_utf8_lossy(&accepted.stdout).into_owned();
+    let answer = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accepted}\r\n\r\n"
+    );
+    stream.write_all(answer.as_bytes()).await?;
+    let mut received = [0; 1024];
+    while stream.read(&mut received).await? > 0 {}
+    Ok(())
+}
+
+async fn without_end(mut stream: BufReader<TcpStream>, document: &str) -> std::io::Result<()> {
+    let start = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n\
+                 <!doctype html><title>Page</title><p>Text";
+    match document {
+        UNANSWERED => tokio::time::sleep(Duration::from_secs(600)).await,
+        GIGABYTE => {
+            stream.write_all(start.as_bytes()).await?;
+            for _ in 0..1024 {
+                stream.write_all(&vec![b'x'; 1 << 20]).await?;
+            }
+        }
+        _ => {
+            stream.write_all(start.as_bytes()).await?;
+            loop {
+                stream.write_all(b" more").await?;
+                stream.flush().await?;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn response(path: &str, document: &str) -> String {
-    if let Some(target) = document.strip_prefix("-> ") {
+    let (mut headers, mut body) = (String::new(), document);
+    while let Some(rest) = body.strip_prefix("+ ") {
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        headers.push_str(line.trim());
+        headers.push_str("\r\n");
+        body = after.trim_start_matches(' ');
+    }
+    if let Some(target) = body.strip_prefix("-> ") {
         return format!(
-            "HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            "HTTP/1.1 302 Found\r\n{headers}Location: {target}\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
         );
     }
     let content = match path.rsplit_once('.').map(|(_, ending)| ending) {
         Some("js") => "text/javascript",
         Some("css") => "text/css",
+        Some("svg") => "image/svg+xml",
         Some("events") => "text/event-stream",
         Some("txt") => "text/plain",
+        Some("bin") => "application/octet-stream",
         _ => "text/html; charset=utf-8",
     };
     format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {content}\r\nContent-Length: {}\r\n\
-         Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{document}",
-        document.len()
+        "HTTP/1.1 200 OK\r\n{headers}Content-Type: {content}\r\nContent-Length: {}\r\n\
+         Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+        body.len()
     )
 }

@@ -1,32 +1,13 @@
 //! The end of the command during a visit.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::runs::Watcher;
+use crate::runs::{Watcher, processes, profiles};
 use crate::sites::Sites;
 use crate::support::waiting::wait_until;
-
-/// The processes whose arguments or environment name the folder.
-fn processes(folder: &Path) -> usize {
-    let folder = folder.to_str().unwrap();
-    let has_it = |process: &Path| {
-        ["cmdline", "environ"].iter().any(|file| {
-            let text = std::fs::read(process.join(file)).unwrap_or_default();
-            String::from_utf8_lossy(&text).contains(folder)
-        })
-    };
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes.filter(|process| has_it(&process.path())).count()
-}
-
-fn profiles(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
-    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("assent-watch-")).count()
-}
 
 #[tokio::test]
 async fn killed_during_a_visit_it_leaves_no_browser_no_profile_and_no_report() {

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use assent::clock::Clock;
 
 use crate::runs::{VISITS, watch};
-use crate::sites::Sites;
+use crate::sites::{SOCKET, Sites};
 use crate::support::App;
 use crate::support::postgres::database::TestDatabase;
 use crate::verification::every_change_is_found;
 
 /// A page on `shop.test` with the tag, of a service on this machine.
-struct Tagged {
-    app: App,
-    pixel: String,
-    sites: Sites,
+pub struct Tagged {
+    pub app: App,
+    pub pixel: String,
+    pub sites: Sites,
 }
 
 impl Tagged {
-    async fn with(body: &str) -> Self {
+    pub async fn with(body: &str) -> Self {
         let database = Arc::new(TestDatabase::create().await);
         // The browser has the machine's clock.
         let app = App::spawn_on(database, Clock::System, &[]).await;
@@ -26,17 +26,18 @@ impl Tagged {
         let pixel = app.consent_site(&key, "shop.test").await.pixel_id;
         let tag = format!(r#"<script async src="{}/px/{pixel}.js"></script>"#, app.base);
         let page = format!("<!doctype html><title>Shop</title>{tag}<h1>Shop</h1>{body}");
-        let sites = Sites::start(&[("shop.test/", page)]).await;
+        let socket = ("open-socket.test/i.png", SOCKET.to_owned());
+        let sites = Sites::start(&[("shop.test/", page), socket]).await;
         Self { app, pixel, sites }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         self.sites.url("shop.test/")
     }
 }
 
 /// Calls `then` once the tag has stored a choice of a state.
-const ON_CHOICE: &str = "<script>const on = (state, then) => {
+pub const ON_CHOICE: &str = "<script>const on = (state, then) => {
     const is = (key) => key.startsWith('assent:') && localStorage[key].includes(`\"${state}\"`);
     const timer = setInterval(() => {
         if (Object.keys(localStorage).some(is)) { clearInterval(timer); then() }

@@ -13,6 +13,8 @@ DEBIAN = pathlib.Path(__file__).resolve().parents[1]
 ROOT = DEBIAN.parents[1]
 PROGRAM = ROOT / os.environ.get("ASSENT_BIN", "target/debug/assent")
 
+pytestmark = pytest.mark.slow
+
 
 def run(*command: str | pathlib.Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "XZ_LEVEL": "0"}, timeout=500)

@@ -38,6 +38,40 @@ const headerOf = ({ headers }: AnyRequest, name: string): string | null => {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 };
 
+/** The choice in the cookie of a site whose subdomains share one choice. */
+export interface SharedChoice {
+  state: 'accepted' | 'declined' | 'withdrawn';
+  /** Milliseconds since 1970, by the visitor's clock. */
+  time: number;
+  purposes: string[];
+  policyHash: string;
+  visitor: string;
+  /** Null until the service has recorded a refusal. */
+  receipt: string | null;
+}
+
+const SHARED = /^1\.([\w-]+)\.(accepted|declined|withdrawn)\.(\d+)\.([\w~]*)\.([0-9a-f]{64})\.([\w-]{1,128})\.([\w-]*)\.\w+$/;
+
+/**
+ * The choice that the request's cookies contain for a pixel; null if there is none. Every page of the site can write the
+ * cookie: a refusal may be believed, an acceptance only after `permits` or `check`.
+ */
+export const sharedChoice = (request: AnyRequest, pixel: string): SharedChoice | null => {
+  let last: SharedChoice | null = null;
+  // A request can contain several cookies of one name.
+  for (const cookie of (headerOf(request, 'cookie') ?? '').split(/; */)) {
+    const [name, value = ''] = cookie.split('=');
+    const parts = name === 'assent' && SHARED.exec(value);
+    if (!parts || parts[1] !== pixel) continue;
+    const state = parts[2] as SharedChoice['state'];
+    const time = Number(parts[3]);
+    if (last && (time < last.time || (time === last.time && state === 'accepted'))) continue;
+    const purposes = parts[4] ? parts[4].split('~') : [];
+    last = { state, time, purposes, policyHash: parts[5]!, visitor: parts[6]!, receipt: parts[7] || null };
+  }
+  return last;
+};
+
 export interface ConsentServer {
   /** Whether a purpose is permitted for the visitor of a request. Any failure means that it is not. */
   permits(request: AnyRequest, purpose: Purpose): Promise<boolean>;

@@ -7,6 +7,7 @@
  * Requires PHP:      8.2
  * License:           MIT OR Apache-2.0
  * Text Domain:       assent-consent
+ * Domain Path:       /languages
  */
 
 declare(strict_types=1);
@@ -22,6 +23,9 @@ const PURPOSES = ['analytics', 'resolution', 'newsletter', 'email_sharing', 'pho
 
 require __DIR__ . '/settings.php';
 require __DIR__ . '/gate.php';
+require __DIR__ . '/consent.php';
+require __DIR__ . '/buttons.php';
+require __DIR__ . '/functions.php';
 
 /** @return array{service: string, pixel: string, embeds: string, scripts: string} */
 function options(): array
@@ -40,16 +44,12 @@ function tag_address(): string
 /** Prints the tag before everything else in the head. */
 function print_tag(): void
 {
-    if (tag_address() !== '') {
-        wp_print_script_tag(['id' => 'assent-consent', 'async' => true, 'src' => esc_url_raw(tag_address())]);
+    if (tag_address() === '') {
+        return;
     }
-}
-
-/** `[assent_settings]` or `[assent_settings label="…"]`: a button that opens the choice again. */
-function settings_button(mixed $attributes): string
-{
-    $attributes = shortcode_atts(['label' => __('Privacy settings', 'assent-consent')], (array) $attributes, 'assent_settings');
-    return '<button type="button" class="wp-element-button" data-assent-open>' . esc_html($attributes['label']) . '</button>';
+    // The tag passes choices on to the WP Consent API where that is active.
+    $signals = function_exists('wp_has_consent') ? ['data-assent-signals' => 'wordpress'] : [];
+    wp_print_script_tag(['id' => 'assent-consent', 'async' => true, 'src' => esc_url_raw(tag_address())] + $signals);
 }
 
 function add_policy_text(): void
@@ -59,5 +59,4 @@ function add_policy_text(): void
 }
 
 add_action('wp_head', __NAMESPACE__ . '\print_tag', PHP_INT_MIN);
-add_shortcode('assent_settings', __NAMESPACE__ . '\settings_button');
 add_action('admin_init', __NAMESPACE__ . '\add_policy_text');

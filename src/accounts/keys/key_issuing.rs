@@ -21,6 +21,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::once;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -151,9 +152,11 @@ async fn issue_with_token(
     let key = issue_key_for_signup(&mut transaction, now, &account_id, token, name, scope).await?;
     let (told, actor) = ((key.prefix(), name, scope), &Actor::SignupToken);
     let mail = safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
+    let issued = IssuedKey::from(key);
+    once::keep(infra, &mut transaction, &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
-    Ok(key.into())
+    Ok(issued)
 }
 
 /// Issues another key to the holder of a key, or to a member; refuses another account than the credential's.
@@ -187,9 +190,11 @@ async fn issue_with_key(
     let issued = issue_api_key(&mut transaction, now, account_id, terms).await?;
     let told = (issued.prefix(), name, scope);
     let mail = safety::put_new_key(&mut transaction, infra, account_id, told, actor).await?;
+    let issued = IssuedKey::from(issued);
+    once::keep(infra, &mut transaction, &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
-    Ok(issued.into())
+    Ok(issued)
 }
 
 /// Returns the origin of the caller's key, which the new key inherits. Looked up again under the

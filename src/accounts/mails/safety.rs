@@ -1,4 +1,4 @@
-//! Security mails of an account, which cannot be turned off: a new key, a new sign-in.
+//! Security mails of an account, which cannot be turned off: a new key, a new sign-in, a new app.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,34 @@ pub async fn put_new_sign_in(
     infra.outbox.put(connection, new, &sign_in).await
 }
 
+#[derive(Deserialize, Serialize)]
+pub struct NewGrant {
+    /// What the app calls itself.
+    pub app: String,
+    pub host: Option<String>,
+    pub scope: Scope,
+    pub made_by: String,
+    pub at: DateTime<Utc>,
+}
+
+/// Queues the mail about a connected app, after its event was recorded; `None` where no mail is due.
+pub async fn put_new_grant(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    grant: &NewGrant,
+) -> Result<Option<ClaimedMail>> {
+    let (account_id, kind) = (&account.account_id, EventKind::AppConnected);
+    let since = grant.at - ONE_DAY;
+    if !is_told_news(account)
+        || store::count_events_since(connection, account_id, kind, since).await? > MOST_KEYS
+    {
+        return Ok(None);
+    }
+    let new = NewMail { kind: Kind::NewGrant, account_id: Some(account_id), pixel_id: None };
+    infra.outbox.put(connection, new, grant).await
+}
+
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     let (infra, held) = (infra.clone(), infra.shutdown.hold());
@@ -117,24 +145,52 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
             .map(|account| to(infra, &account, &sign_in.address, sign_in_notice(infra, &sign_in)));
         return rendered.transpose();
     }
-    let key = infra.outbox.secrets::<NewKey>(mail)?;
+    let notice = match mail.kind {
+        Kind::NewGrant => grant_notice(infra, infra.outbox.secrets::<NewGrant>(mail)?),
+        _ => key_notice(infra, infra.outbox.secrets::<NewKey>(mail)?),
+    };
     let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
-    let rendered =
-        account.map(|account| to(infra, &account, &account.email, key_notice(infra, key)));
-    rendered.transpose()
+    account.map(|account| to(infra, &account, &account.email, notice)).transpose()
 }
 
-fn key_notice(infra: &Infra, key: NewKey) -> Notice {
-    let may = match key.scope {
+fn permitted(scope: Scope) -> String {
+    let may = match scope {
         Scope::Full => "everything",
         Scope::Operate => "operate: no deleting, keys, payments or account",
         Scope::Read => "read",
     };
-    let name = match &key.name {
-        Some(name) if is_plain(name) => name.clone(),
-        Some(_) => "as the console shows it".to_owned(),
-        None => "none".to_owned(),
-    };
+    may.to_owned()
+}
+
+fn shown(name: &str) -> String {
+    if is_plain(name) { name.to_owned() } else { "as the console shows it".to_owned() }
+}
+
+fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
+    let url = format!("{}/console/account#apps", infra.base_url());
+    let host = grant.host.unwrap_or_else(|| "none: the app registered itself".to_owned());
+    Notice {
+        subject: "An app was connected to your Assent account".to_owned(),
+        paragraphs: vec![
+            "Somebody allowed an app to use your account by the tool server for agents.".to_owned(),
+            "Was it you, or a member of your account? Then there is nothing to do. If not, disconnect \
+             the app in the console at once, and remove the member."
+                .to_owned(),
+        ],
+        facts: vec![
+            ("App", shown(&grant.app)),
+            ("Its host", host),
+            ("May do", permitted(grant.scope)),
+            ("Connected", moment(grant.at)),
+            ("Connected by", grant.made_by),
+        ],
+        link: Some(NoticeLink { label: "See the connected apps", url }),
+        ..Notice::default()
+    }
+}
+
+fn key_notice(infra: &Infra, key: NewKey) -> Notice {
+    let name = key.name.as_deref().map_or_else(|| "none".to_owned(), shown);
     let url = format!("{}/console/account#keys", infra.base_url());
     Notice {
         subject: "A new key for your Assent account".to_owned(),
@@ -147,7 +203,7 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
         facts: vec![
             ("Begins with", key.prefix),
             ("Name", name),
-            ("May do", may.to_owned()),
+            ("May do", permitted(key.scope)),
             ("Made", moment(key.made_at)),
             ("Made by", key.made_by),
         ],

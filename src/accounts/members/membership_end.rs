@@ -1,5 +1,5 @@
-//! Ends everything that depends on a membership, in the same transaction: sessions, mailed codes, and
-//! incomplete sign-ins.
+//! Ends everything that depends on a membership, in the same transaction: sessions, grants of apps,
+//! mailed codes, and incomplete sign-ins.
 //!
 //! Keys stay, because they belong to the account. The caller must hold the lock on the account's row.
 
@@ -22,6 +22,7 @@ pub async fn end(
 ) -> Result<()> {
     let account_id = &account.account_id;
     sessions::delete_sessions_of(connection, account_id, address, kept).await?;
+    store::delete_grants_of(connection, account_id, address).await?;
     sign_ins::delete_into(connection, account_id, address).await?;
     end_codes(connection, account, address).await
 }
@@ -48,7 +49,8 @@ pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result
     Ok(())
 }
 
-/// Ends the sessions that were opened since a time (returns their number), and all codes of the members.
+/// Ends the sessions that were opened since a time (returns their number), the grants given since then,
+/// and all codes of the members.
 pub async fn end_since(
     connection: &mut PgConnection,
     account: &Account,
@@ -59,5 +61,6 @@ pub async fn end_since(
     for stored in store::list_members(connection, account_id).await? {
         end_codes(connection, account, &stored.email).await?;
     }
+    store::delete_grants_since(connection, account_id, since).await?;
     sessions::delete_sessions_since(connection, account_id, since).await
 }

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, random_text};
 
-pub use store::delete_expired;
+pub use store::{delete_expired, is_alive};
 
 /// A session ends this long after the sign-in, whether it is used or not.
 pub const SESSION_LIFE: Duration = Duration::days(30);

@@ -195,6 +195,22 @@ pub async fn is_open(
     Ok(is_open)
 }
 
+/// Whether a session is open, in whatever account it is now.
+pub async fn is_alive(
+    connection: &mut PgConnection,
+    session_id: Uuid,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let is_alive = query_scalar!(
+        "SELECT EXISTS (SELECT FROM sessions WHERE session_id = $1 AND expires_at > $2) AS \"is!\"",
+        session_id,
+        now,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(is_alive)
+}
+
 pub async fn delete_session(connection: &mut PgConnection, session_id: Uuid) -> Result<bool> {
     let deleted = query!("DELETE FROM sessions WHERE session_id = $1", session_id)
         .execute(connection)

@@ -12,6 +12,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 
@@ -71,8 +72,8 @@ async fn change(call: Call<'_, ChangeAccount>, body: Body) -> Result<Custom<Json
     responses((status = 200, description = "A page of events", body = EventPage)),
 )]
 #[get("/v1/account/events")]
-async fn events(call: Call<'_, ReadAccountEvents>, query: Query) -> Result<Json<EventPage>> {
+async fn events(call: Call<'_, ReadAccountEvents>, query: Query) -> Result<Listed<EventPage>> {
     query.only(&["before", "limit"])?;
     let text = |name: &str| query.get(name).map(str::to_owned);
-    call.with(EventQuery { before: text("before"), limit: text("limit") }).await.map(Json)
+    call.with(EventQuery { before: text("before"), limit: text("limit") }).await.map(Listed)
 }

@@ -13,6 +13,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
@@ -62,8 +63,8 @@ fn key_request(body: &Body) -> Result<KeyRequest> {
     responses((status = 200, description = "The keys", body = KeyList)),
 )]
 #[get("/v1/api-keys")]
-async fn list_keys(call: Call<'_, ListApiKeys>) -> Result<Json<KeyList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list_keys(call: Call<'_, ListApiKeys>) -> Result<Listed<KeyList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// Revoke an API key

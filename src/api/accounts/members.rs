@@ -15,6 +15,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
 
@@ -33,8 +34,8 @@ described_routes![
     responses((status = 200, description = "The members", body = MemberList)),
 )]
 #[get("/v1/account/members")]
-async fn list(call: Call<'_, ListMembers>) -> Result<Json<MemberList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list(call: Call<'_, ListMembers>) -> Result<Listed<MemberList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// Make somebody a member

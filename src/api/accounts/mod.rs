@@ -4,6 +4,7 @@ pub mod account;
 pub mod account_deletion;
 pub mod account_mails;
 pub mod address_change;
+pub mod grants;
 pub mod keys;
 pub mod links;
 pub mod members;
@@ -29,6 +30,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
@@ -49,8 +51,8 @@ described_routes![
     responses((status = 200, description = "All plans", body = PlanList)),
 )]
 #[get("/v1/plans")]
-async fn list_plans(call: Call<'_, ListPlans>) -> Result<Json<PlanList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list_plans(call: Call<'_, ListPlans>) -> Result<Listed<PlanList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// Open an account

@@ -14,6 +14,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::infra::Infra;
 use crate::pixels::change::{DeletePixel, RenamePixel};
 use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
@@ -77,8 +78,8 @@ async fn create(
     responses((status = 200, description = "Oldest first", body = PixelList)),
 )]
 #[get("/v1/pixels")]
-async fn list(call: Call<'_, ListPixels>, _method: OfferedMethod) -> Result<Json<PixelList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list(call: Call<'_, ListPixels>, _method: OfferedMethod) -> Result<Listed<PixelList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// A pixel with its snippet

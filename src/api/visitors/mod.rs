@@ -146,7 +146,7 @@ fn check_request(query: &Query) -> CheckRequest {
     tag = "Visitors",
     security(()),
     params(
-        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("pixel_id" = PixelRef, Query, description = "Canonical id, alias or test id."),
         ("visitor_id" = VisitorId, Query),
         ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
     ),
@@ -164,7 +164,7 @@ refusals!(ReceiptRefusals of ReadReceipt: [Infra]);
     tag = "Visitors",
     security(()),
     params(
-        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("pixel_id" = PixelRef, Query, description = "Canonical id, alias or test id."),
         ("visitor_id" = VisitorId, Query),
         ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
     ),
@@ -181,7 +181,7 @@ async fn receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<Recei
     operation_id = "api_read_receipt",
     security(()),
     params(
-        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("pixel_id" = PixelRef, Query, description = "Canonical id, alias or test id."),
         ("visitor_id" = VisitorId, Query),
         ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
     ),

@@ -14,7 +14,7 @@ use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::types::locales::{self, Locale};
 
-described_routes![extras, placeholders, recheck, signals, compat, hints, controls];
+described_routes![extras, placeholders, recheck, signals, compat, hints, controls, share];
 
 refusals!(ModuleRefusals: [] Internal(String::new()));
 
@@ -105,6 +105,17 @@ async fn hints(app: &State<App>) -> Result<PrebuiltScript> {
 #[get("/controls.js")]
 async fn controls(app: &State<App>) -> Result<PrebuiltScript> {
     same_for_all(app, Script::Controls, || Ok(Script::Controls.unconfigured())).await
+}
+
+/// One choice for all subdomains of a site
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "share_script",
+    responses((status = 200, description = "The module", content_type = "application/javascript", body = String), ModuleRefusals),
+)]
+#[get("/share.js")]
+async fn share(app: &State<App>) -> Result<PrebuiltScript> {
+    same_for_all(app, Script::Share, || Ok(Script::Share.unconfigured())).await
 }
 
 async fn with_base(app: &App, script: Script) -> Result<PrebuiltScript> {

@@ -35,7 +35,7 @@ refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound, TooManyRequests { retr
     tag = "Scripts",
     security(()),
     params(
-        ("pixel_id" = PixelRef, Path, description = "Canonical id or alias."),
+        ("pixel_id" = PixelRef, Path, description = "Canonical id, alias or test id."),
         ("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`."),
     ),
     responses((status = 200, description = "The script, never cached", content_type = "application/javascript", body = String), ConsentTagRefusals),
@@ -47,17 +47,23 @@ async fn consent_tag(
     accepted: AcceptLanguage<'_>,
 ) -> Result<PrebuiltScript> {
     let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
-    let site = app.sites.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
+    let named = app.sites.find_named(name).await?.ok_or(Error::ConsentTagNotFound)?;
+    let (site, pixel_id) = (&named.site, named.pixel_id());
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
     app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
-    site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
+    if !named.is_test() {
+        site.known_use.note_served(&app.infra, &pixel_id);
+    }
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
         script: Script::ConsentTag,
         lang: &locale.lang,
-        site: Some((site.pixel.pixel_id.clone(), site.fingerprint)),
+        site: Some((pixel_id.clone(), site.fingerprint)),
     };
-    let config = || TagConfig::new(app.infra.base_url(), &site, policy, locale);
+    let config = || {
+        let config = TagConfig::new(app.infra.base_url(), site, policy, locale);
+        if named.is_test() { config.for_tests(&pixel_id) } else { config }
+    };
     let script = app.scripts.get(key, || Script::ConsentTag.with_config(&config())).await;
     script.map(PrebuiltScript)
 }
@@ -141,7 +147,7 @@ refusals!(TagRefusals: [] PixelNotFound);
 #[utoipa::path(
     tag = "Scripts",
     operation_id = "redirect_to_tag",
-    params(("pixel" = PixelRef, Path, description = "Canonical id or alias.")),
+    params(("pixel" = PixelRef, Path, description = "Canonical id, alias or test id.")),
     responses(
         (status = 302, description = "It lies there", headers(("Location" = String, description = "The tag's address."))),
         TagRefusals,
@@ -172,11 +178,11 @@ refusals!(TagPixelRefusals: [Infra] TooManyRequests { retry_after: 1 });
 /// May the identification tag run on this host?
 ///
 /// It may when the answer names the pixel, which it does not while the owner's resolution is
-/// paused.
+/// paused. A test id is named on local hosts and the pixel's test hosts.
 #[utoipa::path(
     tag = "Scripts",
     params(
-        ("pid" = Option<String>, Query, description = "Canonical id or alias."),
+        ("pid" = Option<String>, Query, description = "Canonical id, alias or test id."),
         ("dpid" = Option<String>, Query, description = "The same, under its other name."),
         ("host" = Option<String>, Query, description = "The page's host."),
     ),
@@ -186,12 +192,16 @@ refusals!(TagPixelRefusals: [Infra] TooManyRequests { retry_after: 1 });
 async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
     let name = query.present("pid").or_else(|| query.present("dpid")).unwrap_or_default();
     let host = query.present("host").unwrap_or_default();
-    let site = app.sites.find_text(name).await?;
-    let allowed = site.filter(|site| {
-        site.pixel.owner_status == Status::Active && site.admits_host(host, &app.infra)
+    let named = app.sites.find_named(name).await?;
+    let allowed = named.filter(|named| {
+        named.site.pixel.owner_status == Status::Active && named.admits_host(host, &app.infra)
     });
-    let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
+    let Some(named) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
+    let site = &named.site;
     app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
+    if named.is_test() {
+        return Ok(Json(TagPixel { pixel_id: Some(named.pixel_id()) }));
+    }
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let now = app.infra.clock.now();
     let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;

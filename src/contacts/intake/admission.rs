@@ -37,6 +37,8 @@ text_enum! {
         ActRequired = "act_required",
         /// The person is on the list of the account's suppressions.
         Suppressed = "suppressed",
+        /// The id is a test id.
+        TestPixel = "test_pixel",
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use self::admission::{Admitted, RefusedItem};
+use self::admission::{Admitted, RefusedBecause, RefusedItem};
 use self::incoming::{Item, StoreRequest, people_among};
 use super::allowance;
 use super::contact::Person;
@@ -21,6 +21,7 @@ use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
+use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::infra::limits::per_account::AccountLimit;
@@ -38,6 +39,19 @@ pub struct Stored {
     pub refused: Vec<RefusedItem>,
 }
 
+async fn refuse_test(
+    infra: &Infra,
+    caller: &Caller,
+    tested: &PixelId,
+    items: &[Item],
+) -> Result<Stored> {
+    let pixel = find_for(infra, caller, tested.as_str()).await?;
+    let refused =
+        |item: &Item| RefusedItem { index: item.index, reason: RefusedBecause::TestPixel };
+    let refused = items.iter().map(refused).collect();
+    Ok(Stored { pixel_id: pixel.pixel_id.test_id(), stored: 0, refused })
+}
+
 /// Stores people in one transaction: all that are permitted, or none on an error.
 ///
 /// New ones count against the allowance of the pixel's owner, not the caller's. The lock on the owner's row
@@ -48,6 +62,9 @@ pub async fn store_contacts(
     pixel_id: &str,
     items: Vec<Item>,
 ) -> Result<Stored> {
+    if let Some(tested) = PixelId::parse(pixel_id).and_then(|pixel_id| pixel_id.tested()) {
+        return refuse_test(infra, caller, &tested, &items).await;
+    }
     let pixel = find_for(infra, caller, pixel_id).await?;
     let pixel_id = pixel.pixel_id;
     if items.is_empty() {

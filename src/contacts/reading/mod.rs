@@ -17,7 +17,7 @@ use serde::Serialize;
 use sqlx::PgPool;
 
 use self::evaluation::Evaluation;
-use self::selection::Selection;
+use self::selection::{ReadRequest, Selection};
 use super::store::reading::{self as store, PlacedContact};
 use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
@@ -25,6 +25,7 @@ use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::types::csv::{BROKEN_OFF, Format};
 use crate::types::ids::PixelId;
+use crate::types::page_address::PageAddress;
 
 /// Bytes after which a chunk is sent. A slow reader holds about this much memory.
 const PIECE_BYTES: usize = 128 << 10;
@@ -40,8 +41,8 @@ pub struct Written {
     pub selection: Selection,
     pub format: Format,
     pub pieces: Pieces,
-    /// The last position of a table's page, unless it is the last page. JSON contains it.
-    pub next: Option<i64>,
+    /// The address of the next page, if there is one and the beginning tells it.
+    pub next: Option<String>,
 }
 
 /// Returns the contacts as one JSON object or as a table, in chunks. A failure before the first chunk is an
@@ -49,22 +50,24 @@ pub struct Written {
 pub async fn read(
     infra: &Infra,
     caller: &Caller,
-    pixel_id: &str,
+    request: ReadRequest,
     selection: Selection,
     format: Format,
 ) -> Result<Written> {
-    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
+    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
     let mut reading = Reading::new(infra, pixel_id.clone(), selection, format);
-    let next = match format {
-        Format::Json => None,
-        Format::Csv => reading.end_page().await?,
-    };
-    let first = reading.next_piece().await?;
+    reading.address = request.address;
+    if format == Format::Csv {
+        let end = reading.end_page().await?;
+        reading.next = end.and_then(|end| reading.page_after(end));
+    }
+    let first = reading.beginning().await?;
+    let next = reading.next.clone();
     let rest = stream::unfold(reading, |mut reading| async {
         let piece = reading.next_piece().await.unwrap_or_else(|error| reading.break_off(&error));
         piece.map(|piece| (piece, reading))
     });
-    let pieces = stream::iter(first).chain(rest).boxed();
+    let pieces = stream::iter([first]).chain(rest).boxed();
     Ok(Written { pixel_id, selection, format, pieces, next })
 }
 
@@ -81,6 +84,8 @@ struct Reading {
     left: i64,
     batch: i64,
     place: Place,
+    address: Option<PageAddress>,
+    next: Option<String>,
 }
 
 #[derive(PartialEq)]
@@ -110,6 +115,8 @@ impl Reading {
             left,
             batch: FIRST_BATCH,
             place: Place::Head,
+            address: None,
+            next: None,
         }
     }
 
@@ -134,6 +141,26 @@ impl Reading {
         };
         self.until = end.unwrap_or(i64::MAX);
         Ok(end)
+    }
+
+    /// The first pieces: a short page as a whole, so that its headers can say whether more follows.
+    async fn beginning(&mut self) -> Result<Vec<u8>> {
+        let mut beginning = Vec::new();
+        while beginning.len() < PIECE_BYTES
+            && let Some(piece) = self.next_piece().await?
+        {
+            beginning.extend(piece);
+        }
+        Ok(beginning)
+    }
+
+    fn page_after(&self, position: i64) -> Option<String> {
+        let parameter = match self.selection {
+            Selection::On { .. } => "cursor",
+            Selection::After { .. } => "after",
+            Selection::Changed { .. } => "changed_after",
+        };
+        Some(self.address.as_ref()?.of_page(parameter, &position.to_string()))
     }
 
     async fn next_piece(&mut self) -> Result<Option<Vec<u8>>> {
@@ -246,6 +273,7 @@ impl Reading {
             return Ok(());
         }
         piece.push(b']');
+        let mut has_more = !is_last;
         match self.selection {
             Selection::After { .. } => {
                 piece.extend(b",\"high_water\":");
@@ -257,11 +285,16 @@ impl Reading {
             }
             Selection::On { page: Some(_), .. } => {
                 self.left = 1;
-                let has_more = !is_last && !self.next_contacts().await?.0.is_empty();
+                has_more = has_more && !self.next_contacts().await?.0.is_empty();
                 piece.extend(b",\"next_cursor\":");
                 write_json(piece, &has_more.then(|| self.reached.to_string()))?;
             }
             Selection::On { page: None, .. } => {}
+        }
+        if self.address.is_some() {
+            self.next = has_more.then(|| self.page_after(self.reached)).flatten();
+            piece.extend(b",\"next\":");
+            write_json(piece, &self.next)?;
         }
         piece.push(b'}');
         Ok(())

@@ -38,6 +38,6 @@ impl Capability for ReadContacts {
 
     async fn run(infra: &Infra, caller: Caller, request: ReadRequest) -> Result<Written> {
         let (selection, format) = (request.selection()?, request.format()?);
-        reading::read(infra, &caller, &request.pixel_id, selection, format).await
+        reading::read(infra, &caller, request, selection, format).await
     }
 }

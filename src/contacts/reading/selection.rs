@@ -2,6 +2,7 @@ use chrono::NaiveDate;
 
 use crate::error::{Error, FieldError, Result};
 use crate::types::csv::Format;
+use crate::types::page_address::PageAddress;
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
 
@@ -18,6 +19,8 @@ pub struct ReadRequest {
     pub limit: Option<String>,
     pub cursor: Option<String>,
     pub format: Option<String>,
+    /// From which the addresses of further pages are made; without it none is named.
+    pub address: Option<PageAddress>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

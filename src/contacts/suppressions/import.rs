@@ -18,7 +18,7 @@ use crate::accounts::event::EventKind;
 use crate::accounts::lock_account;
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
-use crate::error::{Error, Result};
+use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
 
@@ -95,12 +95,19 @@ async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
 /// No connection is held while the sender takes their time.
 async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<()> {
     let (mut reader, mut position) = (DigestReader::default(), 0);
+    let mut is_empty = true;
     while let Some(piece) = list.next().await {
-        reader.read(&piece?);
+        let piece = piece?;
+        is_empty &= piece.is_empty();
+        reader.read(&piece);
         if reader.waiting() >= CHUNK {
             store_chunk(pool, import_id, position, &reader.take()).await?;
             position += 1;
         }
+    }
+    if is_empty {
+        let wrong = FieldError::new(&[BODY], "must be a list of hashes", "missing");
+        return Err(Error::InvalidRequest.naming(vec![wrong]));
     }
     store_chunk(pool, import_id, position, &reader.finish()).await?;
     let mut connection = pool.acquire().await?;

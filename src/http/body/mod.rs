@@ -14,6 +14,7 @@ use tokio::io::AsyncReadExt;
 use super::header_value::header_of;
 use super::problem;
 use crate::error::{BODY, Error, FieldError, Result};
+use crate::once;
 use crate::types::json::bounds::Bounds;
 use crate::types::json::{bounds as json_shape, shape, strict as strict_json};
 
@@ -84,7 +85,9 @@ pub async fn read_on(stream: &mut DataStream<'_>, bytes: &mut Vec<u8>, most: usi
 impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
     /// The body, for guards that need more than the body.
     pub async fn read_from(request: &Request<'_>, data: Data<'_>) -> Result<Self> {
-        read(request, data, LIMIT_KIB * KIB).await.map(Self)
+        let body = read(request, data, LIMIT_KIB * KIB).await?;
+        once::open(&body).await?;
+        Ok(Self(body))
     }
 
     /// Reads a JSON object; an error is `invalid request` (400) with `errors`.

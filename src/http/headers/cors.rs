@@ -1,11 +1,11 @@
-//! CORS for visitor routes, which any origin may call without credentials.
+//! CORS for visitor routes, and for those of OAuth that apps call: any origin may, without credentials.
 
 use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
 /// The routes for pages of any origin: the pattern, and the method that needs a preflight. Scripts need none.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 32] = [
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 39] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -32,7 +32,14 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 32] = [
     ("/hints.js", None),
     ("/recheck.js", None),
     ("/controls.js", None),
+    ("/share.js", None),
     ("/assent.d.ts", None),
+    ("/.well-known/oauth-protected-resource", Some("GET")),
+    ("/.well-known/oauth-protected-resource/mcp/<set..>", Some("GET")),
+    ("/.well-known/oauth-authorization-server", Some("GET")),
+    ("/oauth/register", Some("POST")),
+    ("/oauth/token", Some("POST")),
+    ("/oauth/revoke", Some("POST")),
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
     ("/log/<number>/<part..>", Some("GET")),

@@ -9,6 +9,7 @@ use rocket::{Data, Request, Response};
 use self::negotiation::Negotiation;
 use super::header_value::header_of;
 use super::request_id::{Arrival, RequestId};
+use crate::infra::limits::standing::Standing;
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
@@ -24,6 +25,11 @@ const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
 /// The policy of a page that also loads scripts from another origin.
 pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
+}
+
+/// The policy of a page whose forms also lead to another place.
+pub fn page_policy_with_forms_to(source: &str) -> String {
+    PAGE_POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"))
 }
 
 /// A route's own headers, found in one pass, for the reason in [`header_of`].
@@ -85,6 +91,11 @@ impl Fairing for CommonHeaders {
         if let Some(id) = id {
             response.set_header(Header::new("x-request-id", id.as_str()));
         }
+        if let Some(left) = Arrival::of(request).limits.get().filter(|left| !left.is_empty()) {
+            let (policy, limit) = Standing::headers(left);
+            response.set_header(Header::new("RateLimit-Policy", policy));
+            response.set_header(Header::new("RateLimit", limit));
+        }
         response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
         if is_shared {
             cors::share(response);
@@ -104,7 +115,8 @@ impl Fairing for CommonHeaders {
         }
         // Scripts set their own caching headers.
         if said.is_page {
-            response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
+            let opener = if leads_to_an_app(request) { "unsafe-none" } else { "same-origin" };
+            response.set_header(Header::new("Cross-Origin-Opener-Policy", opener));
         } else if !said.is_script && !said.says_how_kept {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
@@ -118,6 +130,14 @@ impl Fairing for CommonHeaders {
             self.negotiation.apply(request, response).await;
         }
     }
+}
+
+/// Whether a page is one of those on which an app is connected. Apps open them in a window, of which
+/// they must see when it comes back.
+fn leads_to_an_app(request: &Request<'_>) -> bool {
+    let query = request.uri().query().map_or("", |query| query.as_str());
+    request.uri().path().as_str() == "/oauth/authorize"
+        || query.contains("next=%2Foauth%2Fauthorize%3F")
 }
 
 /// The longest prefix of a form in which Rocket looks for another method.

@@ -27,7 +27,7 @@ const MIN_BYTES: usize = 1_024;
 const MAX_KEPT: u64 = 2 << 20;
 const PIECE: usize = 16 << 10;
 const TOOLS_PATH: &str = "/mcp";
-const CONSOLE_PATH: &str = "/console";
+const FORM_PATHS: [&str; 2] = ["/console", "/oauth/authorize"];
 /// Tools that issue a credential have shorter answers, however long the repeated names are.
 const MIN_TOOL_BYTES: usize = 8 << 10;
 
@@ -158,7 +158,8 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
 /// Compressing both together would let an attacker derive the secret from the length (BREACH).
 fn has_secret_beside_query(request: &Request<'_>) -> bool {
     let has_query = || request.uri().query().is_some_and(|query| !query.as_str().is_empty());
-    request.uri().path().starts_with(CONSOLE_PATH) && has_query()
+    let path = request.uri().path();
+    FORM_PATHS.iter().any(|form| path.starts_with(form)) && has_query()
 }
 
 /// Text that is read as a whole, unlike event streams.

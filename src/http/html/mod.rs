@@ -1,3 +1,4 @@
+pub mod markdown;
 mod notices;
 
 use rocket::http::{Method, Status};
@@ -6,6 +7,7 @@ use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use rocket_dyn_templates::{Template, context};
 
+use self::markdown::negotiated;
 pub use self::notices::{ACCOUNT, Step};
 use self::notices::{Words, words_at};
 use super::header_value::list_of;
@@ -71,6 +73,8 @@ pub struct Page {
     status: Status,
     template: Template,
     kept: &'static str,
+    is_public: bool,
+    source: Option<String>,
 }
 
 impl Page {
@@ -79,12 +83,23 @@ impl Page {
     }
 
     pub fn with_status(status: u16, template: Template) -> Self {
-        Self { status: Status::new(status), template, kept: "no-store" }
+        let status = Status::new(status);
+        Self { status, template, kept: "no-store", is_public: false, source: None }
     }
 
     /// A page that is the same for everybody: cacheable, with an entity tag.
     pub fn for_everybody(template: Template) -> Self {
-        Self { kept: "no-cache", ..Self::ok(template) }
+        Self { kept: "no-cache", ..Self::ok(template).public() }
+    }
+
+    /// Also served as Markdown.
+    pub fn public(self) -> Self {
+        Self { is_public: true, ..self }
+    }
+
+    /// The Markdown that the page was made from.
+    pub fn with_source(self, source: String) -> Self {
+        Self { source: Some(source), ..self }
     }
 
     /// A page of one heading and a few sentences. `tone` is `ok`, `problem`, or `calm`.
@@ -129,7 +144,9 @@ impl Page {
 impl<'r> Responder<'r, 'static> for Page {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         let page = self.template.respond_to(request)?;
-        Response::build_from(page).status(self.status).raw_header("Cache-Control", self.kept).ok()
+        let mut page = Response::build_from(page);
+        let page = page.status(self.status).raw_header("Cache-Control", self.kept).finalize();
+        Ok(if self.is_public { negotiated(request, page, self.source) } else { page })
     }
 }
 

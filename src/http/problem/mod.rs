@@ -17,7 +17,8 @@ use self::allowed_methods::allowed_methods;
 use self::challenge::challenge;
 use super::html::{PROBLEM_JSON, for_people};
 use super::request_id::{RequestId, span_of};
-use crate::error::{Error, FieldError};
+use crate::app::App;
+use crate::error::{Error, FieldError, codes};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -29,23 +30,23 @@ pub enum Document<'a> {
 /// A refusal (RFC 9457).
 #[derive(Serialize, ToSchema)]
 pub struct Problem<'a> {
-    /// Always `about:blank`: the status and the sentence say it all.
+    /// The page about `code`.
     #[serde(rename = "type")]
-    #[schema(example = "about:blank")]
-    kind: &'static str,
+    #[schema(format = "uri")]
+    kind: String,
     /// The status in words.
     title: &'static str,
     status: u16,
+    /// What programs compare. It stays when the sentence changes.
+    code: &'static str,
     /// One sentence. Every one that an operation sends stands with its answers.
     detail: String,
     /// The fields that the sentence is about, or that are misspelt, where there is more to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<FieldError>, required = false)]
     errors: Option<&'a [FieldError]>,
-    /// Names the request in the service's log. Only for internal errors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, required = false)]
-    request_id: Option<&'a str>,
+    /// Names the request in the service's log.
+    request_id: &'a str,
     /// Units left of the allowance that the request would have passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = i64, required = false)]
@@ -55,23 +56,28 @@ pub struct Problem<'a> {
 /// A refusal whose `detail` is a list: what is wrong with a body or parameter (422).
 #[derive(Serialize, ToSchema)]
 pub struct ValidationProblem<'a> {
-    /// Always `about:blank`.
+    /// The page about `code`.
     #[serde(rename = "type")]
-    #[schema(example = "about:blank")]
-    kind: &'static str,
+    #[schema(format = "uri")]
+    kind: String,
     /// The status in words.
     title: &'static str,
     status: u16,
+    /// `validation_failed`.
+    code: &'static str,
     /// What is wrong, field by field.
     detail: &'a [FieldError],
+    /// Names the request in the service's log.
+    request_id: &'a str,
 }
 
 impl<'a> Document<'a> {
-    pub fn new(error: &'a Error, request_id: &'a str) -> Self {
-        let (kind, status) = ("about:blank", Status::new(error.status()));
+    pub fn new(error: &'a Error, base_url: &str, request_id: &'a str) -> Self {
+        let (code, status) = (error.code(), Status::new(error.status()));
+        let kind = codes::page_of(base_url, code);
         let (title, status) = (status.reason_lossy(), status.code);
         if let Error::Validation(detail) = error {
-            return Self::List(ValidationProblem { kind, title, status, detail });
+            return Self::List(ValidationProblem { kind, title, status, code, detail, request_id });
         }
         let errors = match error {
             Error::Naming { fields, .. } => Some(fields.as_slice()),
@@ -81,9 +87,10 @@ impl<'a> Document<'a> {
             kind,
             title,
             status,
+            code,
             detail: error.to_string(),
             errors,
-            request_id: matches!(error, Error::Internal(_)).then_some(request_id),
+            request_id,
             remaining: error.remaining(),
         })
     }
@@ -133,7 +140,9 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     } else {
         log(error);
     }
-    let body = Document::new(error, request_id).to_json();
+    let app = request.rocket().state::<App>();
+    let base_url = app.map_or("", |app| app.infra.base_url());
+    let body = Document::new(error, base_url, request_id).to_json();
     let mut response = Response::build();
     response
         .status(Status::new(error.status()))

@@ -22,6 +22,48 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// An event, or a group of them with all that are added to it later.
+    pub enum EventSelector {
+        ContactCreated = "contact.created",
+        ContactUpdated = "contact.updated",
+        ContactWithdrawn = "contact.withdrawn",
+        ChoiceRecorded = "choice.recorded",
+        PolicyPublished = "policy.published",
+        InstallChanged = "install.changed",
+        AllowanceReached = "allowance.reached",
+        ErasureRequested = "erasure.requested",
+        Contacts = "contact.*",
+        Choices = "choice.*",
+        Policies = "policy.*",
+        Installs = "install.*",
+        Allowances = "allowance.*",
+        Erasures = "erasure.*",
+    }
+}
+
+impl From<EventKind> for EventSelector {
+    fn from(kind: EventKind) -> Self {
+        match kind {
+            EventKind::ContactCreated => Self::ContactCreated,
+            EventKind::ContactUpdated => Self::ContactUpdated,
+            EventKind::ContactWithdrawn => Self::ContactWithdrawn,
+            EventKind::ChoiceRecorded => Self::ChoiceRecorded,
+            EventKind::PolicyPublished => Self::PolicyPublished,
+            EventKind::InstallChanged => Self::InstallChanged,
+            EventKind::AllowanceReached => Self::AllowanceReached,
+            EventKind::ErasureRequested => Self::ErasureRequested,
+        }
+    }
+}
+
+/// Whether a stored selector includes an event.
+pub fn selects(selector: &str, kind: EventKind) -> bool {
+    let is_of_group =
+        |group: &str| kind.as_str().split_once('.').is_some_and(|(own, _)| own == group);
+    selector == kind.as_str() || selector.strip_suffix(".*").is_some_and(is_of_group)
+}
+
 pub struct NewEvent<'a> {
     pub kind: EventKind,
     /// `None` for an event of the whole account.
@@ -41,11 +83,12 @@ pub struct Subscriber {
 
 impl Subscriber {
     fn wants(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
-        let has = |list: &Option<Vec<String>>, word: &str| {
-            list.as_ref().is_none_or(|list| list.iter().any(|listed| listed == word))
+        let is_told = self.events.as_ref();
+        let has_pixel = |pixel_id: &PixelId| {
+            self.pixels.as_ref().is_none_or(|list| list.iter().any(|id| id == pixel_id.as_str()))
         };
-        has(&self.events, kind.as_str())
-            && pixel_id.is_none_or(|pixel_id| has(&self.pixels, pixel_id.as_str()))
+        is_told.is_none_or(|list| list.iter().any(|selector| selects(selector, kind)))
+            && pixel_id.is_none_or(has_pixel)
     }
 }
 
@@ -125,6 +168,19 @@ mod tests {
     }
 
     #[test]
+    fn every_event_can_be_selected_by_its_name_and_by_its_group() {
+        for kind in EventKind::ALL {
+            let group = format!("{}.*", kind.as_str().split_once('.').unwrap().0);
+            for selector in [kind.as_str(), &group] {
+                assert!(EventSelector::parse(selector).is_some(), "{selector}");
+                assert!(selects(selector, *kind), "{selector}");
+            }
+            let of = |selector: &&EventSelector| selects(selector.as_str(), *kind);
+            assert_eq!(EventSelector::ALL.iter().filter(of).count(), 2, "{kind:?}");
+        }
+    }
+
+    #[test]
     fn an_endpoint_is_told_of_its_events_and_pixels_only() {
         let subscribers = Subscribers::new(
             AccountId::from("acc_1".to_owned()),
@@ -133,12 +189,13 @@ mod tests {
                 subscriber(2, Some(&["choice.recorded"]), None),
                 subscriber(3, None, Some(&["px-1"])),
                 subscriber(4, Some(&["contact.created"]), Some(&["px-2"])),
+                subscriber(5, Some(&["contact.*", "erasure.*"]), None),
             ],
         );
         let told = |kind, pixel_id| told(&subscribers, kind, pixel_id);
         assert_eq!(told(EventKind::ChoiceRecorded, Some("px-1")), [1, 2, 3]);
         assert_eq!(told(EventKind::ChoiceRecorded, Some("px-2")), [1, 2]);
-        assert_eq!(told(EventKind::ContactCreated, Some("px-2")), [1, 4]);
+        assert_eq!(told(EventKind::ContactCreated, Some("px-2")), [1, 4, 5]);
         assert_eq!(told(EventKind::AllowanceReached, None), [1, 3]);
     }
 }

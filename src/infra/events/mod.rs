@@ -13,7 +13,9 @@ use std::time::Duration;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::Notify;
 
-pub use self::event::{EventKind, EventRow, NewEvent, Subscriber, Subscribers};
+pub use self::event::{
+    EventKind, EventRow, EventSelector, NewEvent, Subscriber, Subscribers, selects,
+};
 pub use self::store::{
     WrittenEvent, delete_events, delete_events_at, delete_events_of_accounts,
     delete_events_of_pixels, insert_events, release_events,

@@ -77,11 +77,28 @@ impl GuardedFetch {
         understood(response, deadline).await
     }
 
+    /// A JSON document at an address. Redirects, other statuses than 200 and more bytes than `most` are errors.
+    pub async fn document(&self, url: &Url, most: usize) -> Result<Vec<u8>, FetchError> {
+        let Ok(Ok(_place)) = timeout(PERMIT_TIMEOUT, self.places.acquire()).await else {
+            return Err(FetchError::Busy);
+        };
+        let deadline = Instant::now() + TOTAL_TIMEOUT;
+        let got = timeout_at(deadline, self.get(url, "application/json")).await;
+        let response = got.map_err(|_| FetchError::Timeout)??;
+        match response.status() {
+            StatusCode::OK => {}
+            status if is_redirect(status) => return Err(FetchError::RedirectElsewhere),
+            status => return Err(FetchError::Status(status.as_u16())),
+        }
+        let (bytes, cut_short) = read(response, deadline, most).await;
+        cut_short.map_or(Ok(bytes), Err)
+    }
+
     async fn open(&self, host: &str) -> Result<Response, FetchError> {
         let home = Url::parse(&format!("https://{host}/")).map_err(|_| FetchError::Unresolvable)?;
-        let mut response = self.get(&home).await?;
+        let mut response = self.get(&home, "text/html").await?;
         if is_redirect(response.status()) {
-            response = self.get(&redirect_target(&home, &response)?).await?;
+            response = self.get(&redirect_target(&home, &response)?, "text/html").await?;
             if is_redirect(response.status()) {
                 return Err(FetchError::SecondRedirect);
             }
@@ -92,10 +109,10 @@ impl GuardedFetch {
         }
     }
 
-    async fn get(&self, url: &Url) -> Result<Response, FetchError> {
+    async fn get(&self, url: &Url, accepted: &'static str) -> Result<Response, FetchError> {
         let client = self.guard.client(url, CONNECT_TIMEOUT, USER_AGENT).await?;
         let request =
-            client.get(url.clone()).header(ACCEPT, "text/html").header(ACCEPT_ENCODING, "identity");
+            client.get(url.clone()).header(ACCEPT, accepted).header(ACCEPT_ENCODING, "identity");
         request.send().await.map_err(|error| classify(&error))
     }
 }
@@ -129,14 +146,18 @@ async fn understood(response: Response, deadline: Instant) -> Result<Page, Fetch
     let policies = values(&response, CONTENT_SECURITY_POLICY);
     let encodings = values(&response, CONTENT_ENCODING);
     let content_type = values(&response, CONTENT_TYPE).into_iter().next();
-    let (bytes, cut_short) = read(response, deadline).await;
+    let (bytes, cut_short) = read(response, deadline, MAX_PAGE).await;
     let received = Received { content_type, encodings, bytes, cut_short };
     let understood = tokio::task::spawn_blocking(|| content::understand(received)).await;
     let (content, cut_short) = understood.map_err(|_| FetchError::Broken)?;
     Ok(Page { address, policies, content, cut_short })
 }
 
-async fn read(mut response: Response, deadline: Instant) -> (Vec<u8>, Option<FetchError>) {
+async fn read(
+    mut response: Response,
+    deadline: Instant,
+    most: usize,
+) -> (Vec<u8>, Option<FetchError>) {
     let mut bytes = Vec::new();
     let cut_short = loop {
         match timeout_at(deadline, response.chunk()).await {
@@ -144,7 +165,7 @@ async fn read(mut response: Response, deadline: Instant) -> (Vec<u8>, Option<Fet
             Ok(Err(_)) => break Some(FetchError::Broken),
             Ok(Ok(None)) => break None,
             Ok(Ok(Some(chunk))) => {
-                let room = MAX_PAGE - bytes.len();
+                let room = most - bytes.len();
                 bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if chunk.len() > room {
                     break Some(FetchError::TooLarge);

@@ -4,5 +4,6 @@ pub mod pace;
 pub mod per_account;
 pub mod per_client;
 pub mod per_pixel;
+pub mod standing;
 mod steady_clock;
 mod sweeping;

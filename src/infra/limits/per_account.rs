@@ -20,11 +20,11 @@ use std::num::NonZeroU32;
 
 use governor::Quota;
 use governor::clock::Clock as _;
-use governor::state::keyed::DashMapStateStore;
 
 use super::per_client::too_many;
+use super::standing::Standing;
 use super::steady_clock::SteadyClock;
-use super::sweeping::{Limiter, sweep};
+use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::AccountId;
@@ -38,6 +38,9 @@ pub enum AccountLimit {
 
 /// Burst size and rate per second, in the order of [`AccountLimit`].
 const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
+
+/// The names of the limits in headers.
+const NAMES: [&str; 3] = ["Writes", "Intake", "Control"];
 
 /// The key of a bucket: an account, and the credential where each one has its own bucket.
 type Bucket = (AccountId, Option<String>);
@@ -54,7 +57,7 @@ impl AccountLimits {
         let limiters = FIGURES.map(|(at_once, per_second)| {
             let figure = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
             let quota = Quota::per_second(figure(per_second)).allow_burst(figure(at_once));
-            Limiter::new(quota, DashMapStateStore::default(), clock.clone())
+            sweeping::limiter(quota, &clock)
         });
         Self { enabled, clock, limiters }
     }
@@ -66,13 +69,14 @@ impl AccountLimits {
         limit: AccountLimit,
         account_id: &AccountId,
         credential: &impl ToString,
-    ) -> Result<()> {
+    ) -> Result<Option<Standing>> {
         if !self.enabled {
-            return Ok(());
+            return Ok(None);
         }
         let credential = (limit == AccountLimit::Control).then(|| credential.to_string());
         self.limiters[limit as usize]
             .check_key(&(account_id.clone(), credential))
+            .map(|state| Some(Standing::new(NAMES[limit as usize], &state)))
             .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
     }
 

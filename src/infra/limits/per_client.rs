@@ -22,6 +22,7 @@
 //! | [`Limit::Histories`] | `history`: each reads up to 200 receipts | 120 | 1 s |
 //! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
+//! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, failed exchanges | 120 | 2 s |
 //! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a recently valid key | 600 | 50 ms |
 //!
 //! The limits per pixel are in `infra::limits::per_pixel`.
@@ -37,11 +38,11 @@ use std::time::Duration;
 
 use governor::Quota;
 use governor::clock::Clock as _;
-use governor::state::keyed::DashMapStateStore;
 
 use super::client_net::{ClientNet, Net};
+use super::standing::Standing;
 use super::steady_clock::SteadyClock;
-use super::sweeping::{Limiter, sweep};
+use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
@@ -60,6 +61,9 @@ macro_rules! limits {
                 $name,
             )+
         }
+
+        /// The names of the limits in headers.
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
 
         const FIGURES: &[Figures] = &[$(
             Figures { at_once: $at_once, then_one_every: Duration::from_millis($millis) },
@@ -80,6 +84,7 @@ limits! {
     Histories: 120 at once, then one every 1_000 ms;
     ErasureRequests: 20 at once, then one every 30_000 ms;
     LogReads: 1_200 at once, then one every 50 ms;
+    AppRequests: 120 at once, then one every 2_000 ms;
     Messages: 600 at once, then one every 50 ms;
 }
 
@@ -107,7 +112,7 @@ impl Buckets {
             let quota = Quota::with_period(figures.then_one_every / times)
                 .expect("every period of the table is longer than nothing")
                 .allow_burst(NonZeroU32::new(figures.at_once * times).unwrap_or(NonZeroU32::MIN));
-            Limiter::new(quota, DashMapStateStore::default(), clock.clone())
+            sweeping::limiter(quota, clock)
         };
         Self { near: limiter(1), wide: limiter(WIDE) }
     }
@@ -132,14 +137,23 @@ impl RateLimits {
 
     /// Takes a token from each of the client's buckets; fails if any is empty.
     pub fn admit(&self, limit: Limit, client: &ClientNet) -> Result<(), Exceeded> {
+        self.take(limit, client).map(|_| ())
+    }
+
+    /// As [`RateLimits::admit`], and says what is left in the narrowest bucket.
+    pub fn take(&self, limit: Limit, client: &ClientNet) -> Result<Option<Standing>, Exceeded> {
         if !self.enabled {
-            return Ok(());
+            return Ok(None);
         }
-        let buckets = &self.rows[limit as usize];
-        client.nets().try_for_each(|net| {
-            let until = buckets.of(net).check_key(&net);
-            until.map_err(|until| Exceeded { net, wait: until.wait_time_from(self.clock.now()) })
-        })
+        let (buckets, mut narrowest) = (&self.rows[limit as usize], None);
+        for net in client.nets() {
+            let state = buckets
+                .of(net)
+                .check_key(&net)
+                .map_err(|until| Exceeded { net, wait: until.wait_time_from(self.clock.now()) })?;
+            narrowest.get_or_insert_with(|| Standing::new(NAMES[limit as usize], &state));
+        }
+        Ok(narrowest)
     }
 
     pub fn are_on(&self) -> bool {
@@ -170,6 +184,10 @@ impl<'r> Client<'r> {
 
     pub fn admit(&self, limit: Limit) -> Result<(), Exceeded> {
         self.limits.admit(limit, &self.net)
+    }
+
+    pub fn take(&self, limit: Limit) -> Result<Option<Standing>, Exceeded> {
+        self.limits.take(limit, &self.net)
     }
 
     pub fn net(&self) -> ClientNet {

@@ -18,11 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use governor::Quota;
 use governor::clock::Clock as _;
-use governor::state::keyed::DashMapStateStore;
 
 use super::per_client::too_many;
 use super::steady_clock::SteadyClock;
-use super::sweeping::{Limiter, sweep};
+use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::PixelId;
@@ -53,7 +52,7 @@ impl PixelLimits {
             let figure = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
             let quota = Quota::per_second(figure(per_second))
                 .allow_burst(figure(per_second * SECONDS_AT_ONCE));
-            Limiter::new(quota, DashMapStateStore::default(), clock.clone())
+            sweeping::limiter(quota, &clock)
         });
         Self { enabled, clock, limiters, told_in: AtomicU64::new(0) }
     }
@@ -67,7 +66,7 @@ impl PixelLimits {
             return Ok(());
         }
         let limiter = &self.limiters[written as usize];
-        limiter.check_key(pixel_id).map_err(|until| {
+        limiter.check_key(pixel_id).map(|_| ()).map_err(|until| {
             self.tell(pixel_id);
             too_many(until.wait_time_from(self.clock.now()))
         })

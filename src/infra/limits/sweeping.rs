@@ -1,16 +1,19 @@
 //! Removal of full buckets, which bounds the memory to recently active keys.
 
 use std::hash::Hash;
-use std::time::Duration;
 
-use governor::RateLimiter;
-use governor::middleware::NoOpMiddleware;
+use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
 
 use super::steady_clock::SteadyClock;
 
 pub(super) type Limiter<K> =
-    RateLimiter<K, DashMapStateStore<K>, SteadyClock, NoOpMiddleware<Duration>>;
+    RateLimiter<K, DashMapStateStore<K>, SteadyClock, StateInformationMiddleware>;
+
+pub(super) fn limiter<K: Clone + Eq + Hash>(quota: Quota, clock: &SteadyClock) -> Limiter<K> {
+    RateLimiter::new(quota, DashMapStateStore::default(), clock.clone())
+}
 
 pub(super) fn sweep<K: Clone + Eq + Hash>(limiter: &Limiter<K>) {
     limiter.retain_recent();

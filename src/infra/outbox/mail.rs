@@ -37,6 +37,7 @@ text_enum! {
         ErasureDue = "erasure_due",
         NewKey = "new_key",
         NewSignIn = "new_sign_in",
+        NewGrant = "new_grant",
         TrialEnding = "trial_ending",
         /// A trial or a subscription has ended, and identification is paused.
         CoverageEnded = "coverage_ended",
@@ -66,6 +67,7 @@ impl Kind {
             | Self::ErasureDue
             | Self::NewKey
             | Self::NewSignIn
+            | Self::NewGrant
             | Self::TrialEnding
             | Self::CoverageEnded
             | Self::AllowanceReached

@@ -11,6 +11,7 @@ const IMPORTS: Duration = Duration::days(30);
 const EVENTS: Duration = Duration::days(400);
 const ERASURE_REQUESTS: Duration = Duration::days(400);
 
+const TEST_RECEIPTS: Duration = Duration::days(7);
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
 
 const UNTRIED: Duration = RETRY_PERIOD;
@@ -23,6 +24,7 @@ pub struct Cutoffs {
     pub unconfirmed: DateTime<Utc>,
     /// Receipts recorded before; `None` keeps them permanently.
     pub receipts: Option<DateTime<Utc>>,
+    pub test_receipts: DateTime<Utc>,
     pub verifications: DateTime<Utc>,
     pub account_codes: DateTime<Utc>,
     pub code_requests: DateTime<Utc>,
@@ -44,6 +46,7 @@ impl Cutoffs {
             shown: before(kept.shown).date_naive(),
             unconfirmed: before(kept.unconfirmed),
             receipts: kept.receipts.map(before),
+            test_receipts: now - TEST_RECEIPTS,
             verifications: now - EXPIRED_VERIFICATIONS,
             account_codes: now,
             code_requests: now - CODE_REQUESTS,

@@ -16,6 +16,8 @@ use crate::erasure::delete_closed_requests;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::shutdown::Shutdown;
+use crate::oauth;
+use crate::once;
 use crate::pixels::unused;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
@@ -44,12 +46,15 @@ macro_rules! in_batches {
 struct Deleted {
     shown: u64,
     receipts: u64,
+    test_receipts: u64,
     accounts: u64,
     verifications: u64,
     code_requests: u64,
+    idempotency_keys: u64,
     mailboxes: u64,
     sessions: u64,
     sign_ins: u64,
+    oauth: u64,
     claims: u64,
     imports: u64,
     erasure_requests: u64,
@@ -80,12 +85,17 @@ async fn delete(infra: &Infra) -> Result<bool> {
     let deleted = Deleted {
         shown: shown(&mut sweep, cutoffs).await?,
         receipts: receipts(&mut sweep, cutoffs).await?,
+        test_receipts: in_batches!(sweep, |on| {
+            store::delete_test_receipts(on, cutoffs.test_receipts, BATCH)
+        }),
         accounts: accounts(&mut sweep, cutoffs).await?,
         verifications: verifications(&mut sweep, cutoffs).await?,
         code_requests: code_requests(&mut sweep, cutoffs).await?,
+        idempotency_keys: in_batches!(sweep, |on| once::delete_expired(on, now, BATCH)),
         mailboxes: mailboxes(&mut sweep, now).await?,
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
+        oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         imports: imports(&mut sweep, cutoffs).await?,
         erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,

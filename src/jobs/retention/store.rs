@@ -161,6 +161,7 @@ delete_over!(delete_signup_tokens, "signup_tokens", "account_id", "expires_at < 
 delete_over!(delete_links, "confirmation_links", "token_hash", "expires_at < $1");
 delete_over!(delete_codes, "confirmation_codes", "account_id", "expires_at < $1");
 delete_over!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1");
+delete_over!(delete_test_receipts, "test_receipts", "seq", "recorded_at < $1");
 delete_over!(delete_events, "account_events", "event_id", "happened_at < $1");
 delete_over!(
     /// Deletes addresses whose last code was sent before.

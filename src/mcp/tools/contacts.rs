@@ -52,6 +52,7 @@ impl ReadArguments {
             limit: Some(limit.unwrap_or(USUAL_ROWS).to_string()),
             cursor,
             format: None,
+            address: None,
         }
     }
 

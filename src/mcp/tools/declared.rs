@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::schema::{of_arguments, of_output};
 use crate::accounts::capability::Capability;
+use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::Scope;
 use crate::app::App;
 use crate::error::Result;
@@ -21,6 +22,7 @@ pub struct Declared {
     pub route: ToolRoute<ToolServer>,
     /// The scopes of keys that may call it.
     pub scopes: &'static [Scope],
+    pub accepts: Accepts,
 }
 
 /// A capability as a tool.
@@ -90,9 +92,12 @@ where
             let call = ToolCall::of(&context)?;
             match handler(context.service, &call).await {
                 Ok(output) => answer(&output),
-                Err(error) => refusal(error),
+                Err(error) => {
+                    let base_url = context.service.infra.base_url();
+                    refusal(error, base_url, call.request_id())
+                }
             }
         })
     });
-    Declared { route, scopes: C::SCOPES }
+    Declared { route, scopes: C::SCOPES, accepts: C::ACCEPTS }
 }

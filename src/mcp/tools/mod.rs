@@ -51,14 +51,16 @@ use crate::pixels::install_check::{CheckInstall, ShowInstall};
 use crate::pixels::setup::{CreatePixel, ListPixels, ShowPixel, ShowSetup};
 use crate::pixels::snippets::commerce_snippet::GetCommerceSnippet;
 use crate::pixels::snippets::snippet_mail::EmailSnippet;
-use crate::policies::configuration::{ConfigureConsent, TurnOffConsent};
+use crate::policies::configuration::ConfigureConsent;
 use crate::policies::history::ReadConsentConfiguration;
+use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
 use crate::webhooks::delivery::ListDeliveries;
 use crate::webhooks::endpoints::{
-    ChangeWebhook, CreateWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret,
+    ChangeWebhook, CreateWebhook, DeleteWebhook, RotateWebhookSecret,
 };
+use crate::webhooks::listing::ListWebhooks;
 use crate::webhooks::replay::{ReplayDelivery, ReplayWebhook};
 use crate::webhooks::trial::TestWebhook;
 

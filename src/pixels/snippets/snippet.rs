@@ -18,6 +18,11 @@ pub fn consent_tag(pixel_id: &PixelId, base_url: &str) -> String {
     render("consent", pixel_id, base_url)
 }
 
+/// Asks on local hosts and test hosts, and records nothing of visitors.
+pub fn test_tag(pixel_id: &PixelId, base_url: &str) -> String {
+    consent_tag(&pixel_id.test_id(), base_url)
+}
+
 pub fn current(pixel: &Pixel, base_url: &str) -> String {
     match pixel.consent_enabled {
         true => consent_tag(&pixel.pixel_id, base_url),

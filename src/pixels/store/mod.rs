@@ -4,6 +4,7 @@ mod deletion;
 pub mod looks;
 mod public;
 mod snippet_mails;
+pub mod test_hosts;
 pub mod usage;
 
 use chrono::{DateTime, Utc};
@@ -31,7 +32,8 @@ macro_rules! query_pixel {
             Pixel,
             $($before)+
                 + "pixel_id, account_id, domain, install_status, checked_at, check_error,
-                   consent_enabled, contacts_need_consent, contacts_need_act"
+                   consent_enabled, contacts_need_consent, contacts_need_act,
+                   share_subdomains"
                 $($after)+,
             $($argument),+
         )
@@ -272,6 +274,25 @@ pub async fn update_contacts_need_act(
     .execute(connection)
     .await?;
     Ok(())
+}
+
+pub async fn update_share_subdomains(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    share: bool,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE pixels SET share_subdomains = $2,
+             share_ended_at = CASE WHEN $2 THEN NULL ELSE $3::timestamptz END
+         WHERE pixel_id = $1 AND share_subdomains <> $2",
+        pixel_id.as_str(),
+        share,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
 }
 
 pub async fn find_created_at(

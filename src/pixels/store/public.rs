@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query_as};
 
 use crate::accounts::account::Status;
@@ -13,6 +14,8 @@ pub struct PublicPixel {
     pub consent_enabled: bool,
     pub owner_status: Status,
     pub is_confirmed: bool,
+    pub share_subdomains: bool,
+    pub share_ended_at: Option<DateTime<Utc>>,
 }
 
 pub async fn find_public_pixel(
@@ -22,7 +25,7 @@ pub async fn find_public_pixel(
     let pixel = query_as!(
         PublicPixel,
         "SELECT pixel_id, account_id, domain, consent_enabled, status AS owner_status,
-             confirmed_at IS NOT NULL AS \"is_confirmed!\"
+             confirmed_at IS NOT NULL AS \"is_confirmed!\", share_subdomains, share_ended_at
          FROM pixels JOIN accounts USING (account_id)
          WHERE pixel_id = COALESCE((SELECT pixel_id FROM pixel_aliases WHERE alias = $1), $1)",
         name.as_str(),

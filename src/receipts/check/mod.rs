@@ -14,6 +14,7 @@ use self::check_request::{CheckRequest, Subject};
 use super::receipt::ReceiptEnvelope;
 use super::service::Receipts;
 use super::store::latest::LatestConsent;
+use super::test_choices;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::limits::pace::Turn;
@@ -77,7 +78,8 @@ pub struct LatestReceipt {
 pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
     let subject = request.parse()?;
     if let Some(pixel) = &subject.pixel
-        && let Some(site) = receipts.sites.find_known(pixel).await
+        && let Some(site) =
+            receipts.sites.find_known(&pixel.tested().unwrap_or_else(|| pixel.clone())).await
     {
         receipts.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
     }
@@ -89,7 +91,10 @@ pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check>
 /// Like [`check`], but not counted in the metrics.
 pub(super) async fn find_and_judge(receipts: &Receipts, subject: Subject) -> Result<Check> {
     let latest = match (subject.pixel, subject.visitor_id) {
-        (Some(pixel), Some(visitor_id)) => receipts.reader.find(pixel, visitor_id).await?,
+        (Some(pixel), Some(visitor_id)) => match receipts.sites.find_tested(&pixel).await? {
+            Some(site) => test_choices::find_latest(&receipts.infra, &site, &visitor_id).await?,
+            None => receipts.reader.find(pixel, visitor_id).await?,
+        },
         _ => None,
     };
     let Some(latest) = latest else {

@@ -194,8 +194,11 @@ impl Words {
 
 /// The notice that was shown, if its present rendering is identical.
 fn notice(policy: &Policy, shown: &Shown) -> Option<String> {
-    let text = plain_text(policy, locales::named(&shown.language)?);
-    (sha2::Sha256::digest(&text)[..] == shown.notice?).then_some(text)
+    let (locale, digest) = (locales::named(&shown.language)?, shown.notice?);
+    let texts = [false, true].map(|shares_subdomains| {
+        plain_text(&Policy { shares_subdomains, ..policy.clone() }, locale)
+    });
+    texts.into_iter().find(|text| sha2::Sha256::digest(text)[..] == digest)
 }
 
 async fn publications(

@@ -16,7 +16,7 @@ use crate::types::ids::{PixelRef, VisitorId};
 /// A visitor's choice. One that does not count is ignored, not refused.
 #[derive(Debug, Deserialize, JsonSchema, ToSchema)]
 pub struct RecordRequest {
-    /// Canonical id or alias.
+    /// Canonical id, alias or test id.
     #[schemars(with = "PixelRef")]
     #[schema(value_type = PixelRef)]
     pub pixel_id: Option<String>,

@@ -21,13 +21,15 @@ use super::proofs::leaf::Leaf;
 use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
 use super::service::Receipts;
 use super::store::recording::NewReceipt;
+use super::store::test_receipts::TestReceipt;
+use super::test_choices;
 use super::user_action::UserAction;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
 use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::policy::Policy;
-use crate::policies::sites::Site;
+use crate::policies::sites::{NamedSite, Site};
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::host::{PageUrl, SiteHost};
 use crate::types::locales;
@@ -117,7 +119,9 @@ impl Receipts {
         provenance: &Provenance,
     ) -> Result<Recorded> {
         let recorded = self.judge_and_store(request, provenance).await?;
-        self.infra.metrics.choices.count(recorded.kind());
+        if !matches!(&recorded, Recorded::Saved(signed) if signed.receipt.is_test()) {
+            self.infra.metrics.choices.count(recorded.kind());
+        }
         Ok(recorded)
     }
 
@@ -132,24 +136,25 @@ impl Receipts {
             return Ok(Recorded::Ignored);
         }
         let name = request.pixel_id.as_deref().unwrap_or_default();
-        let Some(site) = self.sites.find_text(name).await? else {
+        let Some(named) = self.sites.find_named(name).await? else {
             return Ok(Recorded::Ignored);
         };
+        let site = &named.site;
         let Some(policy) = site.policy_in_force() else { return Ok(Recorded::Ignored) };
         let elsewhere = || Recorded::SiteMismatch(SiteMismatch::on(&site.pixel.domain));
         let page = request.url.as_deref().and_then(PageUrl::parse);
-        let Some(page) = page.filter(|page| site.admits(page, &self.infra)) else {
+        let Some(page) = page.filter(|page| named.admits(page, &self.infra)) else {
             return Ok(elsewhere());
         };
         let Some(purposes) = request.granted(state, policy) else { return Ok(Recorded::Ignored) };
         let action = request.shown.as_ref().map(|claim| claim.action(state)).transpose()?;
-        if !self.may_come_from(provenance.origin.as_deref(), &site, &page, state) {
+        if !self.may_come_from(provenance.origin.as_deref(), &named, &page, state) {
             return Ok(elsewhere());
         }
-        self.admit(state, &site).await?;
+        self.admit(state, &named).await?;
         let repeats = request.choice_id.map(|id| choice_of(id, &visitor_id, state));
         let choice = Choice {
-            pixel_id: site.pixel.pixel_id.clone(),
+            pixel_id: named.pixel_id(),
             visitor_id,
             origin: page.origin,
             state,
@@ -157,12 +162,18 @@ impl Receipts {
             purposes,
         };
         let (signed, canonical) = issue_receipt(&self.signer, self.infra.clock.now(), choice)?;
-        let shown = self.shown(&request, &site, policy, action.unwrap_or_default()).await;
         let lasts = Duration::days(policy.text.consent_days.into());
         let is_acceptance = state == ConsentState::Accepted;
+        let expires_at = is_acceptance.then(|| signed.receipt.recorded_at + lasts);
+        if named.is_test() {
+            let test = TestReceipt { signed, choice: repeats, expires_at };
+            let stored = test_choices::record(&self.infra, &site.pixel.pixel_id, test).await?;
+            return Ok(stored.map_or(Recorded::Ignored, |stored| Recorded::Saved(Box::new(stored))));
+        }
+        let shown = self.shown(&request, site, policy, action.unwrap_or_default()).await;
         let stored = self.recorder.record(NewReceipt {
-            events: self.events(&site, &signed).await?,
-            expires_at: is_acceptance.then(|| signed.receipt.recorded_at + lasts),
+            events: self.events(site, &signed).await?,
+            expires_at,
             leaf: self.log.is_kept().then(|| Leaf::of(&canonical, shown.as_ref())),
             shown,
             choice: repeats,
@@ -212,7 +223,7 @@ impl Receipts {
     fn may_come_from(
         &self,
         origin: Option<&str>,
-        site: &Site,
+        site: &NamedSite,
         page: &PageUrl,
         state: ConsentState,
     ) -> bool {
@@ -224,13 +235,13 @@ impl Receipts {
     }
 
     /// Waits for the rate limit of choices. A refusal is accepted even if too many requests are waiting.
-    async fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
-        let turn = self.infra.paces.wait(Turn::Write, &site.pixel.account_id).await;
+    async fn admit(&self, state: ConsentState, named: &NamedSite) -> Result<()> {
+        let turn = self.infra.paces.wait(Turn::Write, &named.site.pixel.account_id).await;
         let (turn, written) = match state {
             ConsentState::Accepted => (turn, Written::Acceptance),
             ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),
         };
-        turn.and_then(|()| self.limits.admit(written, &site.pixel.pixel_id))
+        turn.and_then(|()| self.limits.admit(written, &named.pixel_id()))
             .inspect_err(|_| self.infra.metrics.choices.count("limited"))
     }
 }

@@ -16,7 +16,7 @@ use crate::types::ids::{PixelRef, VisitorId};
 /// The popup opened for a visitor.
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct ShownRequest {
-    /// Canonical id or alias.
+    /// Canonical id, alias or test id.
     #[schemars(with = "PixelRef")]
     #[schema(value_type = PixelRef)]
     pub pixel_id: Option<String>,

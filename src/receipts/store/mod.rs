@@ -14,4 +14,5 @@ pub mod leaves;
 pub mod reading;
 pub mod recording;
 pub mod rows;
+pub mod test_receipts;
 pub mod user_actions;

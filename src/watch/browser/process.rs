@@ -14,9 +14,9 @@ use super::folder::RunFolder;
 use super::output;
 use super::processes;
 use super::program::Program;
-use crate::watch::devtools::{Connection, Events};
+use crate::watch::devtools::{CallError, Connection, Events};
 
-const START: Duration = Duration::from_secs(25);
+const START: Duration = Duration::from_secs(50);
 const END: Duration = Duration::from_secs(6);
 
 /// The pipes of the protocol are the file descriptors 3 and 4. No file may exceed 512 MiB.
@@ -65,9 +65,8 @@ impl Browser {
         let (connection, events) = Connection::open(input, output);
         let mut browser =
             Self { child, group, profile: profile.to_owned(), connection, version: String::new() };
-        let asked = browser.connection.call(None, "Browser.getVersion", serde_json::json!({}));
-        match timeout(START, asked).await {
-            Ok(Ok(answer)) => {
+        match timeout(START, version(&browser.connection)).await {
+            Ok(Some(answer)) => {
                 browser.version = answer["product"].as_str().unwrap_or_default().to_owned();
                 Ok((browser, events))
             }
@@ -91,6 +90,17 @@ impl Drop for Browser {
             let _ = killpg(group, Signal::SIGKILL);
         }
         processes::kill_all_in(&self.profile);
+    }
+}
+
+/// The first answer of a browser, which starts slowly on a busy machine. `None` if it ended.
+async fn version(connection: &Connection) -> Option<serde_json::Value> {
+    loop {
+        match connection.call(None, "Browser.getVersion", serde_json::json!({})).await {
+            Ok(answer) => return Some(answer),
+            Err(CallError::Timeout(_)) => {}
+            Err(_) => return None,
+        }
     }
 }
 

@@ -4,10 +4,15 @@ use serde_json::{Value, json};
 
 use super::causes::Cause;
 use super::connection::{Connection, Event, Events};
-use super::seen::{Seen, SharedSeen, TagScript};
+use super::seen::{ItemWritten, MessageSent, Seen, SharedSeen, TagScript};
+use crate::watch::monotonic::monotonic_ms;
 use crate::watch::service::is_tag;
+use crate::watch::site::host_of;
 
 const MAX_PAGES: usize = 12;
+const MAX_SOCKETS: usize = 1000;
+/// Longer values are compared at the end only.
+const MAX_ITEM: usize = 4096;
 
 /// A page that sets it again, or freezes it, only changes its own view.
 const GPC_SCRIPT: &str = "if (navigator.globalPrivacyControl !== true) \
@@ -72,6 +77,22 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
                 seen.origins.insert(origin.to_owned());
             }
         }
+        "DOMStorage.domStorageItemAdded" | "DOMStorage.domStorageItemUpdated" => {
+            item_written(seen, params);
+        }
+        "Network.webSocketCreated" => {
+            let url = params["url"].as_str().unwrap_or_default().to_owned();
+            let request = params["requestId"].as_str().unwrap_or_default().to_owned();
+            if seen.messages.len() < MAX_SOCKETS {
+                seen.messages.insert(request, MessageSent { url, at_ms: 0.0 });
+            }
+        }
+        "Network.webSocketFrameSent" => {
+            let request = params["requestId"].as_str().unwrap_or_default();
+            if let Some(sent) = seen.messages.get_mut(request) {
+                sent.at_ms = params["timestamp"].as_f64().unwrap_or_default() * 1000.0;
+            }
+        }
         "Page.javascriptDialogOpening" => {
             connection.post(session, "Page.handleJavaScriptDialog", json!({"accept": true}));
         }
@@ -85,6 +106,19 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
         }
         "Inspector.targetCrashed" if is_main => seen.has_crashed = true,
         _ => {}
+    }
+}
+
+fn item_written(seen: &mut Seen, params: &Value) {
+    let storage = &params["storageId"];
+    let text = |name: &str| params[name].as_str().unwrap_or_default();
+    let key = storage["storageKey"].as_str().or_else(|| storage["securityOrigin"].as_str());
+    // A key with more than the origin is that of a frame of another site.
+    let origin = key.filter(|key| storage["isLocalStorage"] == true && !key.contains('^'));
+    let is_long = text("newValue").len() > MAX_ITEM;
+    if let Some(host) = origin.filter(|_| !is_long).and_then(host_of) {
+        let (key, value) = (text("key").to_owned(), text("newValue").to_owned());
+        seen.note_item(ItemWritten { host, key, value, at_ms: monotonic_ms() });
     }
 }
 
@@ -103,6 +137,7 @@ fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, para
         post("Target.setAutoAttach", auto_attach());
         if is_document {
             post("Page.enable", json!({}));
+            post("DOMStorage.enable", json!({}));
             seen.documents.insert(session.to_owned());
         } else if seen.workers.len() < 1000 {
             seen.workers.insert(url.to_owned());

@@ -8,4 +8,4 @@ mod seen;
 pub use causes::{Cause, Initiator};
 pub use connection::{CallError, Connection, Events};
 pub use follow::{Following, auto_attach, follow};
-pub use seen::{Document, Seen, SharedSeen};
+pub use seen::{Document, ItemWritten, Seen, SharedSeen};

@@ -8,6 +8,9 @@ use super::causes::Cause;
 /// Requests beyond this number are in the network log only.
 const MAX_CAUSES: usize = 20_000;
 
+const MAX_ITEMS: usize = 500;
+const MAX_WRITES: usize = 20;
+
 /// The main document of the latest navigation.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -25,6 +28,21 @@ pub struct TagScript {
     pub session: String,
 }
 
+/// A value that was written to local storage. Times are milliseconds of the monotonic clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemWritten {
+    pub host: String,
+    pub key: String,
+    pub value: String,
+    pub at_ms: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct MessageSent {
+    pub url: String,
+    pub at_ms: f64,
+}
+
 #[derive(Debug, Default)]
 pub struct Seen {
     pub main: Option<String>,
@@ -36,6 +54,9 @@ pub struct Seen {
     pub workers: BTreeSet<String>,
     /// Origins of documents that were shown.
     pub origins: BTreeSet<String>,
+    pub items: Vec<ItemWritten>,
+    /// The latest message of each WebSocket.
+    pub messages: HashMap<String, MessageSent>,
     causes: HashMap<String, Cause>,
     pub pages: usize,
     pub has_crashed: bool,
@@ -53,6 +74,15 @@ impl Seen {
                 return;
             }
             self.causes.entry(url.to_owned()).or_insert(cause);
+        }
+    }
+
+    /// Remembers a value, unless its key was written very often.
+    pub fn note_item(&mut self, item: ItemWritten) {
+        let is_of = |known: &&ItemWritten| (&known.host, &known.key) == (&item.host, &item.key);
+        let of_key = self.items.iter().filter(is_of).count();
+        if of_key < MAX_WRITES && self.items.len() < MAX_ITEMS {
+            self.items.push(item);
         }
     }
 

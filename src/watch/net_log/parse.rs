@@ -14,6 +14,8 @@ use super::parties::{Documents, group, is_page};
 
 /// Requests and connections beyond this number are not kept.
 const MAX_ENTRIES: usize = 50_000;
+/// Packets to one address that follow each other faster are one entry.
+const BETWEEN_PACKETS_MS: f64 = 100.0;
 const BEGIN: u8 = 1;
 
 #[derive(Deserialize)]
@@ -48,6 +50,7 @@ struct Reading {
     grouped: HashMap<u64, ()>,
     connections: Vec<(Connecting, String)>,
     connected_sockets: HashMap<u64, ()>,
+    unnamed_at: HashMap<std::net::SocketAddr, f64>,
     documents: Documents,
 }
 
@@ -181,8 +184,10 @@ impl Reading {
     fn unnamed(&mut self, at_ms: f64, address: &str) {
         let Ok(address) = address.parse::<std::net::SocketAddr>() else { return };
         // Names of the local network are asked for by multicast.
-        let is_new = !self.log.unnamed.iter().any(|known| known.address == address);
+        let last = self.unnamed_at.get(&address);
+        let is_new = last.is_none_or(|last| at_ms - last > BETWEEN_PACKETS_MS);
         if is_new && !address.ip().is_multicast() && self.log.unnamed.len() < 1000 {
+            self.unnamed_at.insert(address, at_ms);
             self.log.unnamed.push(Unnamed { at_ms, address });
         }
     }

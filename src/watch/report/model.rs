@@ -18,7 +18,7 @@ pub const NOT_COVERED: [&str; 6] = [
     "Pages that behave differently for automated browsers: the automation is visible to the page.",
     "Data that the site's own servers pass on to others.",
     "Look-ups of names (DNS), also by dns-prefetch.",
-    "Other pages of the site, and what happens after scrolling, typing or signing in.",
+    "Other pages of the site, and what happens after typing or signing in.",
 ];
 
 /// The pages of a run, with the browser that visited them.

@@ -1,49 +1,57 @@
 //! The bits of a value that differ from the values of all other fresh profiles.
 
-use super::tokens::{Token, tokens};
+use std::collections::HashSet;
+
+use super::classes::{character_bits, most_bits};
+use super::tokens::{Time, Token, tokens};
 
 /// Profiles of a run are made within this time, so two times that are closer tell nothing else.
 const RUN_S: f64 = 900.0;
+/// The most bits of the times of a run, however exact: a time alone is nobody's own.
+const MAX_TIME_BITS: f64 = 16.0;
 
 /// The bits in the parts of `value` that no other value has. Times of the run count once, by their range.
 pub fn bits(value: &str, others: &[&str]) -> f64 {
+    let (of_texts, of_times) = parts(value, others);
+    of_texts + of_times
+}
+
+pub fn parts(value: &str, others: &[&str]) -> (f64, f64) {
+    if others.contains(&value) {
+        return (0.0, 0.0);
+    }
     let own = tokens(value);
     let others = others.iter().map(|other| tokens(other)).collect::<Vec<_>>();
-    let (mut total, mut of_times) = (0.0, 0.0_f64);
+    let known = others.iter().flatten().map(|token| token.text.as_str()).collect::<HashSet<_>>();
+    let (mut of_texts, mut of_times) = (0.0, 0.0_f64);
     for (at, token) in own.iter().enumerate() {
-        if others.iter().any(|other| other.contains(token)) {
+        if known.contains(token.text.as_str()) {
             continue;
         }
         // Values of the same shape are compared part by part.
         let same = others.iter().filter(|other| other.len() == own.len()).map(|other| &other[at]);
         let same = same.collect::<Vec<_>>();
-        match token {
-            Token::Time { seconds, precision } => {
-                let is_of_run = !same.is_empty() && same.iter().all(|other| near(*seconds, other));
-                let bits = if is_of_run { (RUN_S.min(60.0) * precision).log2() } else { 33.0 };
-                if is_of_run {
-                    of_times = of_times.max(bits);
-                } else {
-                    total += bits;
-                }
+        match token.time {
+            Some(time) if !same.is_empty() && same.iter().all(|other| is_near(time, other)) => {
+                let bits = (RUN_S.min(60.0) * time.precision).log2();
+                of_times = of_times.max(bits.min(MAX_TIME_BITS));
             }
-            Token::Text(text) => total += text_bits(text, &same),
+            Some(_) => of_texts += 33.0,
+            None => of_texts += text_bits(&token.text, &same),
         }
     }
-    total + of_times
+    (of_texts, of_times)
 }
 
-fn near(seconds: f64, other: &Token) -> bool {
-    matches!(other, Token::Time { seconds: other, .. } if (seconds - other).abs() < RUN_S)
+fn is_near(time: Time, other: &Token) -> bool {
+    other.time.is_some_and(|other| (time.seconds - other.seconds).abs() < RUN_S)
 }
 
 /// The bits of the part of a text that is not common to all texts, by the characters that occur in it.
 fn text_bits(text: &str, same: &[&Token]) -> f64 {
-    let texts = same.iter().filter_map(|token| match token {
-        Token::Text(text) => Some(text.chars().collect::<Vec<_>>()),
-        Token::Time { .. } => None,
-    });
-    let others = texts.collect::<Vec<_>>();
+    let texts = same.iter().filter(|token| token.time.is_none()).map(|token| token.text.as_str());
+    let texts = texts.collect::<Vec<_>>();
+    let others = texts.iter().map(|text| text.chars().collect::<Vec<_>>()).collect::<Vec<_>>();
     let own = text.chars().collect::<Vec<_>>();
     let is_common = |at: usize, from_end: bool| {
         let character = |characters: &Vec<char>| match from_end {
@@ -60,32 +68,13 @@ fn text_bits(text: &str, same: &[&Token]) -> f64 {
     let characters = varying.iter().chain(pooled).copied().collect::<Vec<_>>();
     #[allow(clippy::cast_precision_loss, reason = "values are short")]
     let length = varying.len() as f64;
-    length * character_bits(&characters)
-}
-
-fn character_bits(characters: &[char]) -> f64 {
-    let all = |is_in: fn(char) -> bool| characters.iter().all(|&character| is_in(character));
-    let size: f64 = if all(|c| c.is_ascii_digit()) {
-        10.0
-    } else if all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
-        || all(|c| c.is_ascii_digit() || ('A'..='F').contains(&c))
-    {
-        16.0
-    } else if all(|c| c.is_ascii_lowercase()) || all(|c| c.is_ascii_uppercase()) {
-        26.0
-    } else if all(|c| c.is_ascii_digit() || c.is_ascii_lowercase())
-        || all(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
-    {
-        36.0
-    } else {
-        62.0
-    };
-    size.log2()
+    (length * character_bits(&characters)).min(most_bits(text, &texts))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
 
     const ENOUGH: f64 = 24.0;
 
@@ -116,6 +105,10 @@ mod tests {
                 "2026-11-27T13:47:01.123Z/2026-11-27T13:47:02.456Z",
                 "2026-11-27T13:48:31.001Z/2026-11-27T13:48:33.456Z",
             ),
+            ("1764251234567123", "1764251261871456"),
+            ("1764251234.5671234", "1764251261.8714561"),
+            ("20261127134701123", "20261127140102456"),
+            ("83.19999998807907", "1051.3000000715256"),
             ("variant-b", "variant-a"),
             ("bucket=42", "bucket=87"),
             ("en-GB", "en-GB"),
@@ -124,6 +117,21 @@ mod tests {
         for (one, two) in pairs {
             assert!(bits(one, &[two]) < ENOUGH, "{one}: {}", bits(one, &[two]));
         }
+    }
+
+    #[test]
+    fn times_of_now_are_known_in_other_bases() {
+        let now = u64::try_from(Clock::System.now().timestamp_millis()).unwrap();
+        let values = [now, now + 70_123].map(|time| format!("{time:x}"));
+        assert!(bits(&values[0], &[&values[1]]) < ENOUGH, "{values:?}");
+        assert!(bits("original", &["headline"]) > ENOUGH, "these are no times");
+    }
+
+    #[test]
+    fn groups_that_profiles_share_do_not_identify() {
+        let others = ["treatment", "treatment", "treatment"];
+        assert!(bits("control", &others) < 1.0);
+        assert!(bits("{\"exp\":8472611234}", &["{\"exp\":8472619911}"; 3]) < 1.0);
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 use crate::watch::visit::{StoredValue, Visit};
 
-use super::bits::bits;
+use super::bits::{bits, parts};
+use super::classes::set_bits;
 
 /// The least bits of an identifier.
 const MIN_BITS: f64 = 24.0;
+/// The least bits of values that are an identifier together, and of each of them.
+const MIN_BITS_TOGETHER: f64 = 32.0;
+const MIN_PART_BITS: f64 = 3.0;
 /// The least rest of a cookie's life, in seconds. A cookie of exactly a day has lost a second when it is read.
 const MIN_LIFETIME_S: f64 = 86_400.0 - 60.0;
 
@@ -73,6 +77,36 @@ impl Profiles {
         (bits >= MIN_BITS).then_some(bits)
     }
 
+    /// Values of one owner and store that only together are an identifier, and their bits.
+    pub fn together<'v>(&self, values: &[&'v StoredValue]) -> Vec<(&'v StoredValue, f64)> {
+        let small = values.iter().map(|value| (*value, self.small_bits(value)));
+        let small = small.filter(|(_, bits)| *bits >= MIN_PART_BITS).collect::<Vec<_>>();
+        let is_enough = |value: &StoredValue| {
+            let of_it = small
+                .iter()
+                .filter(|(other, _)| (&other.owner, other.store) == (&value.owner, value.store));
+            of_it.map(|(_, bits)| bits).sum::<f64>() >= MIN_BITS_TOGETHER
+        };
+        small.iter().copied().filter(|(value, _)| is_enough(value)).collect()
+    }
+
+    /// The bits of a short value, from how often profiles share it. Times do not count.
+    fn small_bits(&self, value: &StoredValue) -> f64 {
+        let of_profile = |profile: &Profile| {
+            let found = profile.stored.iter().find(|stored| stored.is_same_entry(value));
+            found.map(|stored| stored.value.clone())
+        };
+        let all = self.0.iter().filter_map(of_profile).collect::<Vec<_>>();
+        let others = all.iter().filter(|other| **other != value.value).map(String::as_str);
+        let others = others.collect::<Vec<_>>();
+        if others.len() < 2 {
+            return 0.0;
+        }
+        let pairs = (0..all.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+        let equal = pairs.filter(|&(one, other)| all[one] == all[other]).count();
+        parts(&value.value, &others).0.min(set_bits(all.len(), equal))
+    }
+
     /// Visits that went the same way until now store the same values, unless these identify.
     fn stage(profile: &Profile) -> Option<Visit> {
         match profile.visit {
@@ -91,8 +125,10 @@ fn named(value: &StoredValue) -> String {
 /// The value of the same entry in another profile, or else the most similar one of the same owner and store
 /// whose name the first profile does not have.
 fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> Option<String> {
-    if let Some(same) = other.stored.iter().find(|stored| stored.is_same_entry(value)) {
-        return Some(same.value.clone());
+    let same = other.stored.iter().filter(|stored| stored.is_same_entry(value));
+    let same = same.map(|stored| (bits(&value.value, &[stored.value.as_str()]), &stored.value));
+    if let Some((_, same)) = same.min_by(|one, two| one.0.total_cmp(&two.0)) {
+        return Some(same.clone());
     }
     let has = |stored: &StoredValue| {
         own.is_some_and(|own| own.stored.iter().any(|known| known.is_same_entry(stored)))
@@ -109,8 +145,11 @@ fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> O
 pub fn unconfirmed(profiles: &Profiles) -> Option<Visit> {
     let all = &profiles.0;
     let stages = all.iter().map(Profiles::stage).collect::<Vec<_>>();
-    let has_twin =
-        |at: usize| (0..all.len()).any(|other| other != at && stages[other] == stages[at]);
+    // A visit that failed has no values to compare.
+    let is_twin = |at: usize, other: usize| {
+        other != at && stages[other] == stages[at] && !all[other].stored.is_empty()
+    };
+    let has_twin = |at: usize| (0..all.len()).any(|other| is_twin(at, other));
     let identifying = |at: usize| {
         let profile = &all[at];
         profile

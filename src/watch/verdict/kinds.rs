@@ -121,7 +121,9 @@ impl Kind {
         // The protocol no longer tells of what a page sends at its end.
         let is_last = cause.is_none() && request.method == "POST";
         let sent = is_last.then_some(Self::Beacon);
-        typed.or(named).or(sent).unwrap_or_else(|| Self::of_accepted(request))
+        let any = cause.is_none() && request.header("accept") == Some("*/*");
+        let fetched = any.then_some(Self::Fetch);
+        typed.or(named).or(sent).or(fetched).unwrap_or_else(|| Self::of_accepted(request))
     }
 
     fn of_resource(resource: &str) -> Option<Self> {

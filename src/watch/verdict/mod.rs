@@ -2,6 +2,7 @@
 
 mod bits;
 mod case;
+mod classes;
 mod identifiers;
 mod kinds;
 mod leaks;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::watch::devtools::Seen;
+use crate::watch::devtools::{Initiator, Seen};
 use crate::watch::net_log::Connecting;
 use crate::watch::site::host_of;
 use crate::watch::visit::Observation;
@@ -21,6 +21,11 @@ pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Le
         found.extend(leak.filter(|leak| !has_request(leak)));
     }
     found.extend(unnamed(case, observation));
+    found.extend(told(case, observation));
+    let has_request = |url: &str| found.iter().any(|known| known.url == url);
+    let mut named = named_by_page(case, observation);
+    named.retain(|leak| !has_request(&leak.url));
+    found.extend(named);
     let mut known = BTreeSet::new();
     found.retain(|leak| known.insert((leak.url.clone(), leak.kind)));
     found.sort_by_key(|leak| leak.at_ms);
@@ -65,6 +70,43 @@ fn connected(case: &Case<'_>, observation: &Observation, connection: &Connecting
         initiator: None,
         identifier: None,
     })
+}
+
+/// Icons and manifests, which a browser with a window loads with the page.
+fn named_by_page(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
+    let icons = observation.icons.iter().map(|url| (url, Kind::Image));
+    let manifests = observation.manifests.iter().map(|url| (url, Kind::Other));
+    let foreign = icons
+        .chain(manifests)
+        .filter(|(url, _)| observation.permitted.is_none() && case.is_foreign(url));
+    let leaks = foreign.filter_map(|(url, kind)| {
+        Some(Leak {
+            host: host_of(url)?,
+            url: url.clone(),
+            kind,
+            at_ms: 0,
+            initiator: Some(Initiator { url: case.url.to_owned(), line: 1 }),
+            identifier: None,
+        })
+    });
+    leaks.collect()
+}
+
+/// Messages through WebSockets that were opened while it was permitted.
+fn told(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
+    let messages = observation.seen.messages.values();
+    let counted = messages.filter(|sent| sent.at_ms > 0.0 && is_counted(observation, sent.at_ms));
+    let leaks = counted.filter(|sent| case.is_foreign(&sent.url)).filter_map(|sent| {
+        Some(Leak {
+            host: host_of(&sent.url)?,
+            url: sent.url.clone(),
+            kind: Kind::WebSocket,
+            at_ms: since(observation, sent.at_ms),
+            initiator: None,
+            identifier: None,
+        })
+    });
+    leaks.collect()
 }
 
 fn unnamed(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {

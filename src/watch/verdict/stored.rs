@@ -1,7 +1,9 @@
 //! Leaks among cookies and storage.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use crate::watch::devtools::ItemWritten;
 use crate::watch::visit::{Observation, StoredValue};
 
 use super::identifiers::{Profiles, is_lasting};
@@ -27,6 +29,16 @@ fn presence(observation: &Observation, value: &StoredValue) -> Presence {
     if observation.permitted.is_none() {
         return Presence::Written(None);
     }
+    let is_of = |item: &&ItemWritten| {
+        value.store == "local_storage" && (&item.host, &item.key) == (&value.owner, &value.name)
+    };
+    let writes = observation.seen.items.iter().filter(is_of);
+    let mut writes = writes.filter(|item| item.value == value.value).peekable();
+    if writes.peek().is_some() {
+        let counted = writes.find(|item| is_counted(observation, item.at_ms));
+        let written = counted.map(|item| Some(since(observation, item.at_ms)));
+        return written.map_or(Presence::Kept, Presence::Written);
+    }
     let permitted = !observation.has_chosen || observation.stored_permitted.contains(value);
     let was_before = observation.stored_before.iter().any(|before| before.is_same_entry(value));
     if permitted && !was_before { Presence::Kept } else { Presence::Written(None) }
@@ -36,6 +48,9 @@ fn cookie_presence(observation: &Observation, value: &StoredValue) -> Presence {
     let (log, is_of) =
         (&observation.log, |name: &str, domain: &str| name == value.name && domain == value.owner);
     let writes = log.cookies_written.iter().filter(|write| is_of(&write.name, &write.domain));
+    // A value that the log does not have is one of its name.
+    let is_logged = writes.clone().any(|write| write.value == value.value);
+    let writes = writes.filter(|write| !is_logged || write.value == value.value);
     let counted = writes.clone().find(|write| is_counted(observation, write.at_ms));
     if let Some(write) = counted {
         return Presence::Written(Some(since(observation, write.at_ms)));
@@ -59,8 +74,9 @@ pub fn suspects(observation: &Observation) -> Vec<StoredValue> {
 /// The values at the end, and those that were removed before it.
 pub fn values(observation: &Observation) -> Vec<StoredValue> {
     let mut all = observation.stored.clone();
-    for earlier in observation.stored_before.iter() {
-        if !all.iter().any(|value| value.is_same_entry(earlier)) {
+    for earlier in observation.stored_before.iter().chain(&observation.passing) {
+        let is_new = !all.iter().any(|value| value.is_same(earlier));
+        if is_new && matches!(presence(observation, earlier), Presence::Written(_)) {
             all.push(earlier.clone());
         }
     }
@@ -74,11 +90,22 @@ pub fn evaluate(
     profiles: &Profiles,
 ) -> (Vec<Leak>, Vec<Listed>, Vec<Listed>) {
     let (mut leaks, mut kept, mut listed) = (Vec::new(), Vec::new(), Vec::new());
-    for value in values(observation) {
-        let bits = profiles.identifier(observation.visit, &value);
-        let presence = presence(observation, &value);
+    let values = values(observation);
+    let single = |value: &StoredValue| profiles.identifier(observation.visit, value);
+    let is_first = |at: usize| !values[..at].iter().any(|value| value.is_same_entry(&values[at]));
+    let small = (0..values.len()).filter(|&at| is_first(at)).map(|at| &values[at]);
+    let small = small.filter(|value| {
+        is_lasting(value)
+            && single(value).is_none()
+            && presence(observation, value) != Presence::Kept
+    });
+    let together = profiles.together(&small.collect::<Vec<_>>());
+    for value in &values {
+        let part = together.iter().find(|(part, _)| *part == value);
+        let bits = single(value).or(part.map(|(_, bits)| *bits));
+        let presence = presence(observation, value);
         let Some(bits) = bits else {
-            listed.push(entry(&value, plain_reason(profiles, observation, &value)));
+            listed.push(entry(value, plain_reason(profiles, observation, value)));
             continue;
         };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
@@ -86,16 +113,29 @@ pub fn evaluate(
         let (at_ms, way) = match presence {
             Presence::Kept => {
                 let reason = format!("{bits} bits that no other profile has, from the acceptance");
-                kept.push(entry(&value, reason));
+                kept.push(entry(value, reason));
                 continue;
+            }
+            Presence::Written(at) if part.is_some() => {
+                let at = at.unwrap_or_else(|| since(observation, end(observation)));
+                (at, "stored as one of several parts that identify together")
             }
             Presence::Written(at) => {
                 (at.unwrap_or_else(|| since(observation, end(observation))), "stored")
             }
             Presence::Sent(at) => (at, "sent after the withdrawal"),
         };
-        leaks.push(leak(page, &value, bits, at_ms, way));
+        leaks.push(leak(page, value, bits, at_ms, way));
     }
+    // An entry with several values is listed once.
+    let mut known = BTreeSet::new();
+    leaks.retain(|leak| {
+        let name = leak.identifier.as_ref().map(|facts| (facts.name.clone(), facts.store.clone()));
+        known.insert((leak.host.clone(), name))
+    });
+    listed.retain(|entry| {
+        known.insert((entry.host.clone(), Some((entry.name.clone(), entry.store.clone()))))
+    });
     (leaks, kept, listed)
 }
 

@@ -5,8 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::page::{Page, monotonic_ms};
+use super::page::Page;
+use crate::watch::monotonic::monotonic_ms;
 
+/// A page without a tag by then has none.
+const TAG: Duration = Duration::from_secs(4);
 const POPUP: Duration = Duration::from_secs(8);
 const DONE: Duration = Duration::from_secs(4);
 const STEP: Duration = Duration::from_millis(50);
@@ -75,6 +78,13 @@ impl Page {
     /// Waits for the popup and makes the first choice. `None` if there is no popup, or the choice has no effect.
     pub async fn choose(&self, choice: Choice) -> Option<Pressed> {
         let selector = button(".p .x button", &choice.banner_button().to_string());
+        let start = Instant::now();
+        while self.seen.lock().tags.is_empty() {
+            if start.elapsed() > TAG {
+                return None;
+            }
+            sleep(STEP).await;
+        }
         let place = self.wait_for(&selector, POPUP).await?;
         let pressed = self.press(&place).await?;
         self.confirm(choice, pressed).await

@@ -4,6 +4,7 @@ mod choice;
 mod kinds;
 mod observation;
 mod page;
+mod passing;
 mod steps;
 mod storage;
 

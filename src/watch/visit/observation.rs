@@ -23,6 +23,10 @@ impl StoredValue {
     pub fn is_same_entry(&self, other: &Self) -> bool {
         (&self.owner, self.store, &self.name) == (&other.owner, other.store, &other.name)
     }
+
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.is_same_entry(other) && self.value == other.value
+    }
 }
 
 /// The tag as it was loaded.
@@ -57,7 +61,12 @@ pub struct Observation {
     /// Values at the withdrawal.
     pub stored_permitted: Vec<StoredValue>,
     pub stored: Vec<StoredValue>,
+    /// Values that were written at any time.
+    pub passing: Vec<StoredValue>,
     pub objects: Vec<String>,
+    /// Icons and manifests that the page names, which a browser without a window does not load.
+    pub icons: Vec<String>,
+    pub manifests: Vec<String>,
     /// Servers of WebRTC that pages named: host and port.
     pub webrtc_servers: Vec<(String, u16)>,
     pub tag: Option<TagSeen>,

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::watch::devtools::{CallError, Connection, Document, SharedSeen};
 
@@ -20,12 +19,6 @@ const LOADING: Duration = Duration::from_secs(8);
 const AFTERMATH: Duration = Duration::from_secs(1);
 const MAX_FRAMES: usize = 40;
 const WORLD: &str = "assent-watch";
-
-/// The monotonic clock of the machine in milliseconds, on which the browser's times are based.
-pub fn monotonic_ms() -> f64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
-    now.unwrap_or_default().as_secs_f64() * 1000.0
-}
 
 /// The visited page.
 pub struct Page {
@@ -78,6 +71,21 @@ impl Page {
             (None, Some(status)) => Err(format!("the page answered with status {status}")),
             (None, None) => Err("the page did not answer".to_owned()),
         }
+    }
+
+    /// Observes the page for a time, in which the mouse is moved and the page scrolled to its end and back.
+    pub async fn read_for(&self, time: Duration) {
+        let post = |event: Value| {
+            self.connection.post(Some(&self.session), "Input.dispatchMouseEvent", event);
+        };
+        let end = Instant::now() + time;
+        sleep(time / 4).await;
+        post(json!({"type": "mouseMoved", "x": 640, "y": 440}));
+        for way in [100_000, -200_000] {
+            post(json!({"type": "mouseWheel", "x": 640, "y": 450, "deltaX": 0, "deltaY": way}));
+            sleep(time / 4).await;
+        }
+        sleep_until(end).await;
     }
 
     /// Leaves the page, and waits for what it sends at its end.

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use crate::watch::devtools::{Events, Following, SharedSeen, auto_attach, follow};
+use crate::watch::monotonic::monotonic_ms;
 use crate::watch::net_log;
 use crate::watch::service::pixel_of;
 use crate::watch::site::{Site, host_of};
@@ -17,7 +18,8 @@ use crate::watch::site::{Site, host_of};
 use super::choice::{Choice, Pressed};
 use super::kinds::Visit;
 use super::observation::{Observation, Screenshot, StoredValue, TagSeen};
-use super::page::{Page, monotonic_ms};
+use super::page::Page;
+use super::passing::{CookieReader, written};
 
 /// The time of a visit beside its observation.
 const BESIDE: Duration = Duration::from_secs(25);
@@ -46,6 +48,8 @@ struct Results {
     stored_permitted: Vec<StoredValue>,
     stored: Vec<StoredValue>,
     objects: Vec<String>,
+    icons: Vec<String>,
+    manifests: Vec<String>,
     webrtc_servers: Vec<(String, u16)>,
     tag: Option<TagSeen>,
     screenshot: Option<Screenshot>,
@@ -75,6 +79,7 @@ pub async fn observe(
     let pages = if visit == Visit::Returning { 2 } else { 1 };
     let limit = BESIDE + setting.observation * pages + ACCEPTED;
     let started_ms = monotonic_ms();
+    let cookies = CookieReader::start(browser.connection.clone());
     let steps = timeout(limit, drive(setting, visit, &browser, events, &seen, &mut results));
     let failure = tokio::select! {
         done = steps => match done {
@@ -83,6 +88,8 @@ pub async fn observe(
         },
         exceeded = bounds::exceeded(&profile) => Some(exceeded),
     };
+    let passing = [cookies.found(), written(&seen)].concat();
+    drop(cookies);
     browser.close().await;
     let log = net_log::read(&profile.join("net.json"));
     remove(&profile).await;
@@ -104,7 +111,10 @@ pub async fn observe(
         stored_before: results.stored_before,
         stored_permitted: results.stored_permitted,
         stored: results.stored,
+        passing,
         objects: results.objects,
+        icons: results.icons,
+        manifests: results.manifests,
         webrtc_servers: results.webrtc_servers,
         tag: results.tag,
         screenshot: results.screenshot,
@@ -130,7 +140,7 @@ async fn drive(
     page.open(setting.url.as_str()).await?;
     let choosing = match visit {
         Visit::Untouched | Visit::Gpc | Visit::Blocked => {
-            sleep(setting.observation).await;
+            page.read_for(setting.observation).await;
             Ok(())
         }
         Visit::Declined | Visit::Returning => decline(setting, &page, results).await,
@@ -139,10 +149,11 @@ async fn drive(
     if visit == Visit::Returning {
         page.leave().await;
         page.open(setting.url.as_str()).await?;
-        sleep(setting.observation).await;
+        page.read_for(setting.observation).await;
     }
-    finish(setting, &page, results).await;
+    let finished = finish(setting, &page, results).await;
     page.check()?;
+    finished?;
     choosing
 }
 
@@ -183,14 +194,14 @@ async fn attach(
 async fn decline(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     let pressed = page.choose(Choice::Declined).await;
     results.has_chosen = pressed.is_some();
-    sleep(setting.observation).await;
+    page.read_for(setting.observation).await;
     pressed.map(drop).ok_or_else(|| "nothing could be declined".to_owned())
 }
 
 async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     results.stored_before = page.stored_now().await;
     let Some(Pressed { before_ms, .. }) = page.choose(Choice::Accepted).await else {
-        sleep(setting.observation).await;
+        page.read_for(setting.observation).await;
         return Err("nothing could be accepted".to_owned());
     };
     results.permitted = Some((before_ms, f64::INFINITY));
@@ -204,28 +215,36 @@ async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> 
     sleep(grace).await;
     results.stored_permitted = page.stored_now().await;
     results.has_chosen = true;
-    sleep(setting.observation).await;
+    page.read_for(setting.observation).await;
     Ok(())
 }
 
-const OBJECTS: &str =
-    "[...document.querySelectorAll('object,embed')].map((e) => e.data || e.src).slice(0, 100)";
+/// Addresses that the page names, in one answer, because a page that is busy answers none.
+const NAMED: &str = "[['object', 'object,embed'], ['icon', 'link[rel~=icon i][href]'], \
+    ['manifest', 'link[rel~=manifest i][href]']].flatMap(([kind, selector]) => \
+    [...document.querySelectorAll(selector)].slice(0, 100).map((e) => \
+    [kind, String(e.href || e.data || e.src)]))";
 
-async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) {
+async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     results.tag = tag(page).await;
     results.screenshot = page.screenshot().await;
-    let objects = page.ask(OBJECTS, true).await;
-    results.objects = objects.as_array().into_iter().flatten().filter_map(text).collect();
+    let named = page.ask(NAMED, true).await;
+    for entry in named.as_array().into_iter().flatten() {
+        let Some(url) = entry[1].as_str().map(str::to_owned) else { continue };
+        match entry[0].as_str() {
+            Some("icon") => results.icons.push(url),
+            Some("manifest") => results.manifests.push(url),
+            _ => results.objects.push(url),
+        }
+    }
     // The browser forgets the servers of a page that has ended.
     results.webrtc_servers = webrtc_servers(page).await;
     page.leave().await;
     results.ended_ms = Some(monotonic_ms());
     let host = host_of(setting.url.as_str()).unwrap_or_default();
-    results.stored = page.stored_at_end(&Site::of_host(&host)).await;
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+    let (stored, read) = page.stored_at_end(&Site::of_host(&host), setting.url).await;
+    results.stored = stored;
+    read
 }
 
 async fn tag(page: &Page) -> Option<TagSeen> {

@@ -1,9 +1,15 @@
 (async () => {
-  const MAX_ENTRIES = 300;
-  const MAX_VALUE = 4096;
+  const MAX_ENTRIES = 2000;
+  const MAX_NAME = 4096;
+  const MAX_VALUE = 65536;
+  const MAX_TOTAL = 8 << 20;
   const found = [];
+  let total = 0;
+  const ends = (text) => (text.length > MAX_VALUE ? text.slice(0, MAX_VALUE / 2) + text.slice(-MAX_VALUE / 2) : text);
   const add = (store, name, value) => {
-    if (found.length < MAX_ENTRIES) found.push([store, String(name).slice(0, MAX_VALUE), String(value).slice(0, MAX_VALUE)]);
+    const entry = [store, String(name).slice(0, MAX_NAME), ends(String(value))];
+    total += entry[1].length + entry[2].length;
+    if (found.length < MAX_ENTRIES && total < MAX_TOTAL) found.push(entry);
   };
   const textOf = (value) => {
     if (typeof value === 'string') return value;

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use url::Url;
 
-use crate::clock::Clock;
 use crate::watch::site::{Site, host_of};
 
 use super::observation::StoredValue;
 use super::page::Page;
+use super::passing::cookies;
 
 const READ: &str = include_str!("storage.js");
 const ANSWER: Duration = Duration::from_secs(5);
@@ -20,16 +21,23 @@ impl Page {
     /// The values in cookies, and in the storage of all documents that are open.
     pub async fn stored_now(&self) -> Vec<StoredValue> {
         let answers = self.ask_all(READ).await;
-        let mut stored = answers.iter().flat_map(values).collect();
-        self.add_cookies(&mut stored).await;
+        let mut stored = answers.iter().flat_map(values).collect::<Vec<_>>();
+        stored.extend(cookies(&self.connection).await);
         deduplicated(stored)
     }
 
     /// The values in cookies, and in the storage of all origins of the site that were shown, after the page was
-    /// left: each origin is opened as an empty document that no server is asked for.
-    pub async fn stored_at_end(&self, site: &Site) -> Vec<StoredValue> {
-        let mut stored = Vec::new();
-        let shown = self.seen.lock().origins.clone();
+    /// left: each origin is opened as an empty document that no server is asked for, the page's own first.
+    /// Fails if the storage of one of them cannot be read.
+    pub async fn stored_at_end(
+        &self,
+        site: &Site,
+        url: &Url,
+    ) -> (Vec<StoredValue>, Result<(), String>) {
+        let (mut stored, mut read) = (Vec::new(), Ok(()));
+        let main = url.origin().ascii_serialization();
+        let mut shown = self.seen.lock().origins.iter().cloned().collect::<Vec<_>>();
+        shown.sort_by_key(|origin| *origin != main);
         let own =
             |origin: &&String| host_of(origin).is_some_and(|host| Site::of_host(&host) == *site);
         let patterns = json!({"patterns": [{"urlPattern": "*"}]});
@@ -40,42 +48,28 @@ impl Page {
         );
         if self.call("Fetch.enable", patterns).await.is_ok() {
             for origin in shown.iter().filter(own).take(MAX_ORIGINS) {
-                if self.open_empty(origin).await {
-                    stored.extend(values(&self.ask(READ, true).await));
+                let mut answer = self.stored_of(origin).await;
+                if answer.is_null() {
+                    answer = self.stored_of(origin).await;
                 }
+                if answer.is_null() {
+                    read = Err(format!("the storage of {origin} could not be read"));
+                }
+                stored.extend(values(&answer));
             }
         }
-        self.add_cookies(&mut stored).await;
-        deduplicated(stored)
+        stored.extend(cookies(&self.connection).await);
+        (deduplicated(stored), read)
+    }
+
+    async fn stored_of(&self, origin: &str) -> Value {
+        if self.open_empty(origin).await { self.ask(READ, true).await } else { Value::Null }
     }
 
     async fn open_empty(&self, origin: &str) -> bool {
         let url = format!("{origin}/");
         let opening = timeout(ANSWER, self.call("Page.navigate", json!({"url": url})));
         matches!(opening.await, Ok(Ok(opened)) if opened["errorText"].is_null())
-    }
-
-    async fn add_cookies(&self, stored: &mut Vec<StoredValue>) {
-        let reading = timeout(ANSWER, self.connection.call(None, "Storage.getCookies", json!({})));
-        if let Ok(Ok(answer)) = reading.await {
-            stored.extend(answer["cookies"].as_array().into_iter().flatten().map(cookie));
-        }
-    }
-}
-
-fn cookie(cookie: &Value) -> StoredValue {
-    let text = |name: &str| cookie[name].as_str().unwrap_or_default().to_owned();
-    let is_session = cookie["session"].as_bool().unwrap_or(false);
-    #[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
-    let now = Clock::System.now().timestamp() as f64;
-    let lifetime = cookie["expires"].as_f64().map(|expires| (expires - now).max(0.0).round());
-    StoredValue {
-        owner: text("domain").trim_start_matches('.').to_owned(),
-        store: "cookie",
-        name: text("name"),
-        value: text("value"),
-        lifetime_s: lifetime.filter(|_| !is_session),
-        is_session,
     }
 }
 

@@ -18,6 +18,7 @@
 //! 5. Tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
 
 pub mod account;
+pub mod authorize;
 pub mod kit;
 pub mod sign_in;
 pub mod sites;
@@ -44,6 +45,8 @@ pub fn routes() -> Vec<Route> {
         visitors::contacts::routes(),
         visitors::requests::routes(),
         account::routes(),
+        account::apps::routes(),
+        authorize::routes(),
         account::account_mails::routes(),
         account::profile::routes(),
         account::members::routes(),

@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use super::error_uses::ErrorUses;
 use super::page::DocsPage;
-use super::{examples, tidy, webhooks};
+use super::{examples, lists, repeats, tidy, webhooks};
 use crate::error::FieldError;
 use crate::http::problem::{Problem, ValidationProblem};
+use crate::infra::templates::STAND_IN;
 use crate::receipts::check::LatestReceipt;
 use crate::receipts::export::{PolicyLine, ReceiptLine};
 use crate::webhooks::news::kinds::{
@@ -20,10 +22,10 @@ use crate::webhooks::news::kinds::{
     info(
         title = "Assent",
         version = "1.0.0",
-        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.",
+        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.\n\nEvery list has `next`, the address of its next page. A `POST` below `/v1/` with `Idempotency-Key` (up to 255 characters) may be repeated for a day: the first answer comes again.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    servers((url = "/")),
+    servers((url = "https://stand-in.invalid")),
     components(schemas(
         Problem, ValidationProblem, FieldError, PolicyLine, ReceiptLine, LatestReceipt, ContactNews,
         WithdrawnNews, ChoiceNews, PolicyNews, InstallNews, AllowanceNews, ErasureNews,
@@ -84,6 +86,7 @@ pub struct ApiDescription {
 pub struct Assembled {
     pub json: Arc<str>,
     pub page: DocsPage,
+    pub uses: ErrorUses,
 }
 
 impl ApiDescription {
@@ -92,28 +95,36 @@ impl ApiDescription {
         Self { rooms, assembled: OnceLock::new(), html: OnceLock::new() }
     }
 
-    pub fn get(&self) -> &Assembled {
-        self.assembled.get_or_init(|| Assembled::of((self.rooms)()))
+    pub fn get(&self, base_url: &str) -> &Assembled {
+        self.assembled.get_or_init(|| Assembled::of((self.rooms)(), base_url))
     }
 
     /// The page, created by `render` at the first request.
-    pub fn html(&self, render: impl FnOnce(&DocsPage) -> Option<String>) -> Option<Arc<str>> {
+    pub fn html(
+        &self,
+        base_url: &str,
+        render: impl FnOnce(&DocsPage) -> Option<String>,
+    ) -> Option<Arc<str>> {
         if let Some(html) = self.html.get() {
             return Some(Arc::clone(html));
         }
-        let html = render(&self.get().page)?;
+        let html = render(&self.get(base_url).page)?;
         Some(Arc::clone(self.html.get_or_init(|| html.into())))
     }
 }
 
 impl Assembled {
-    fn of(rooms: Vec<utoipa::openapi::OpenApi>) -> Self {
+    fn of(rooms: Vec<utoipa::openapi::OpenApi>, base_url: &str) -> Self {
         let frame = Frame::openapi();
         let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));
         let mut document = serde_json::to_value(joined).expect("a description is JSON");
         webhooks::add_to(&mut document);
         tidy::tidy(&mut document);
+        lists::add_to(&mut document);
+        repeats::add_to(&mut document);
         examples::fill_in(&mut document);
-        Self { json: document.to_string().into(), page: DocsPage::of(&document) }
+        let json = document.to_string().replace(STAND_IN, base_url);
+        let uses = ErrorUses::of(&document);
+        Self { json: json.into(), page: DocsPage::of(&document), uses }
     }
 }

@@ -5,13 +5,17 @@ use rocket::response::{self, Responder};
 use rocket::{Request, State, get};
 use rocket_dyn_templates::{Template, context};
 
-use super::ApiDescription;
+use super::{ApiDescription, older, tags};
 use crate::app::App;
+use crate::error::Result;
 use crate::http::described::described_routes;
+use crate::http::html::markdown::negotiated;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::web::layout::framed;
 
-described_routes![document, docs];
+described_routes![document, older_document, docs];
 
 #[derive(Responder)]
 struct Document {
@@ -21,20 +25,56 @@ struct Document {
     sharing: Header<'static>,
 }
 
+impl Document {
+    fn new(json: Arc<str>) -> Self {
+        Self {
+            json,
+            kind: ContentType::JSON,
+            cache: Header::new("Cache-Control", "public, max-age=300"),
+            sharing: Header::new("Access-Control-Allow-Origin", "*"),
+        }
+    }
+}
+
+refusals!(DescriptionRefusals: [] Validation(vec![tags::unknown(&[])]));
+
 /// This description, as OpenAPI 3.1
+///
+/// With `tag` the operations of one subject, and the schemas that they need.
 #[utoipa::path(
     tag = "Service",
     operation_id = "read_description",
-    responses((status = 200, description = "The document", content_type = "application/json", body = Object)),
+    params(("tag" = Option<String>, Query, description = "A name of `tags`.")),
+    responses(
+        (status = 200, description = "The document", content_type = "application/json", body = Object),
+        DescriptionRefusals,
+    ),
 )]
 #[get("/openapi.json")]
-fn document(description: &State<ApiDescription>) -> Document {
-    Document {
-        json: Arc::clone(&description.get().json),
-        kind: ContentType::JSON,
-        cache: Header::new("Cache-Control", "public, max-age=300"),
-        sharing: Header::new("Access-Control-Allow-Origin", "*"),
-    }
+fn document(
+    app: &State<App>,
+    description: &State<ApiDescription>,
+    query: Query,
+) -> Result<Document> {
+    let json = Arc::clone(&description.get(app.infra.base_url()).json);
+    Ok(Document::new(match query.present("tag") {
+        Some(tag) => tags::only(&json, tag)?.into(),
+        None => json,
+    }))
+}
+
+/// This description, as OpenAPI 3.0
+///
+/// For tools that cannot read 3.1. Webhooks are left out, because 3.0 has none.
+#[utoipa::path(
+    tag = "Service",
+    operation_id = "read_older_description",
+    responses((status = 200, description = "The document", content_type = "application/json", body = Object)),
+)]
+#[get("/openapi-3.0.json")]
+fn older_document(app: &State<App>, description: &State<ApiDescription>) -> Result<Document> {
+    let json = &description.get(app.infra.base_url()).json;
+    older::of(json).map(|json| Document::new(json.into()))
 }
 
 /// This description, as a page
@@ -55,15 +95,16 @@ struct DocsAnswer<'a> {
 
 impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let html = self.description.html(|api| {
+        let html = self.description.html(self.infra.base_url(), |api| {
             let context = framed(self.infra, "API", context! { api });
             Template::show(request.rocket(), "pages/docs.html", context)
         });
         let html = html.ok_or(Status::InternalServerError)?;
         // The same for everybody, so it may be cached.
         let kept = Header::new("Cache-Control", "no-cache");
-        response::Response::build_from((ContentType::HTML, html).respond_to(request)?)
+        let page = response::Response::build_from((ContentType::HTML, html).respond_to(request)?)
             .header(kept)
-            .ok()
+            .finalize();
+        Ok(negotiated(request, page, None))
     }
 }

@@ -67,7 +67,7 @@ async fn status(app: &State<App>) -> Page {
         days: days.collect::<Vec<_>>(),
         checked: now.format("%-d %B %Y, %H:%M").to_string(),
     };
-    Page::ok(page(&app.infra, "pages/status.html", "Status", content))
+    Page::ok(page(&app.infra, "pages/status.html", "Status", content)).public()
 }
 
 /// The pages for everybody, besides the articles of the help.

@@ -14,6 +14,7 @@ use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
 use crate::infra::fetch::post::Destination;
 use crate::webhooks::format::Format;
+use crate::webhooks::input::webhook_id;
 use crate::webhooks::signing::{self, SigningSecret};
 use crate::webhooks::store::waiting::DueDelivery;
 
@@ -61,7 +62,7 @@ pub async fn attempt(clock: &Clock, target: &Target, due: DueDelivery, body: Mad
 }
 
 async fn post(target: &Target, id: Uuid, at: DateTime<Utc>, body: Vec<u8>) -> Result<Outcome> {
-    let headers = signing::headers(&target.secrets, &message_id(id), at.timestamp(), &body)?;
+    let headers = signing::headers(&target.secrets, &webhook_id(id), at.timestamp(), &body)?;
     let answer = match &target.destination {
         Ok(destination) => destination.post(headers, body).await,
         Err(error) => Err(*error),
@@ -70,9 +71,4 @@ async fn post(target: &Target, id: Uuid, at: DateTime<Utc>, body: Vec<u8>) -> Re
         Ok(reply) if (200..300).contains(&reply.status) => Outcome::Delivered(reply),
         other => Outcome::Failed(other),
     })
-}
-
-/// The same for every endpoint and attempt, so that receivers can deduplicate.
-pub fn message_id(event_id: Uuid) -> String {
-    format!("evt_{}", event_id.simple())
 }

@@ -85,13 +85,13 @@ impl Visit<'_> {
             let secrets = open_secrets(infra, &mut connection, id).await?;
             drop(connection);
             if secrets.is_empty() {
-                return pause(infra, &self.endpoint, PausedBecause::SecretLost).await;
+                return self.pause(PausedBecause::SecretLost).await;
             }
             self.untidied += due.len();
             let target = Arc::new(self.target(secrets).await?);
             let goes_on = self.send(&target, due).await?;
             if let Some(because) = self.because {
-                return pause(infra, &self.endpoint, because).await;
+                return self.pause(because).await;
             }
             if !goes_on || !self.is_ours().await? {
                 return Ok(());
@@ -101,6 +101,11 @@ impl Visit<'_> {
             }
         }
         Ok(())
+    }
+
+    async fn pause(&self, because: PausedBecause) -> Result<()> {
+        let ClaimedEndpoint { account_id, endpoint_id, .. } = &self.endpoint;
+        pause(&self.sender.infra, account_id, *endpoint_id, because).await
     }
 
     async fn target(&mut self, secrets: Vec<SigningSecret>) -> Result<Target> {

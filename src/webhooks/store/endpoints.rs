@@ -10,8 +10,8 @@ macro_rules! select_endpoint {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
             Endpoint,
-            "SELECT endpoint_id, account_id, url, events, pixels, format, created_at, previous_until,
-                 paused_at, paused_because, failing_since
+            "SELECT endpoint_id, account_id, url, events, pixels, format, public_key, created_at,
+                 previous_until, paused_at, paused_because, failing_since
              FROM webhook_endpoints " + $rest,
             $($argument),+
         )
@@ -78,8 +78,8 @@ pub async fn insert_endpoint(
 ) -> Result<()> {
     query!(
         "INSERT INTO webhook_endpoints (endpoint_id, account_id, url, events, pixels, format, secret,
-             created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+             created_at, public_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         endpoint.endpoint_id,
         endpoint.account_id.as_str(),
         endpoint.url,
@@ -88,6 +88,7 @@ pub async fn insert_endpoint(
         endpoint.format,
         sealed,
         endpoint.created_at,
+        endpoint.public_key,
     )
     .execute(connection)
     .await?;
@@ -99,7 +100,7 @@ pub async fn update_endpoint(connection: &mut PgConnection, endpoint: &Endpoint)
     query!(
         "UPDATE webhook_endpoints
          SET url = $2, events = $3, pixels = $4, format = $5, paused_at = $6, paused_because = $7,
-             failing_since = $8, failures = CASE WHEN $8::timestamptz IS NULL THEN 0 ELSE failures END,
+             public_key = $9, failing_since = $8, failures = CASE WHEN $8::timestamptz IS NULL THEN 0 ELSE failures END,
              retry_at = CASE WHEN $8::timestamptz IS NULL THEN NULL ELSE retry_at END
          WHERE endpoint_id = $1",
         endpoint.endpoint_id,
@@ -110,6 +111,7 @@ pub async fn update_endpoint(connection: &mut PgConnection, endpoint: &Endpoint)
         endpoint.paused_at,
         endpoint.paused_because,
         endpoint.failing_since,
+        endpoint.public_key,
     )
     .execute(connection)
     .await?;
@@ -140,36 +142,49 @@ pub async fn update_secret(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     sealed: &[u8],
+    public_key: Option<&str>,
     previous_until: DateTime<Utc>,
 ) -> Result<()> {
     query!(
         "UPDATE webhook_endpoints
-         SET previous_secret = secret, previous_until = $3, secret = $2
+         SET previous_secret = secret, previous_until = $3, secret = $2, public_key = $4
          WHERE endpoint_id = $1",
         endpoint_id,
         sealed,
         previous_until,
+        public_key,
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// The encrypted secrets that sign now: the present one, and the previous one while it is valid.
-pub async fn list_secrets(
+/// The encrypted secrets that sign now.
+#[derive(Default)]
+pub struct SealedSecrets {
+    /// The present one, and the previous one while it is valid.
+    pub sealed: Vec<Vec<u8>>,
+    /// Whether they sign with Ed25519 too.
+    pub are_public: bool,
+}
+
+pub async fn find_secrets(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     now: DateTime<Utc>,
-) -> Result<Vec<Vec<u8>>> {
+) -> Result<SealedSecrets> {
     let row = query!(
-        "SELECT secret, CASE WHEN previous_until > $2 THEN previous_secret END AS previous
+        "SELECT secret, public_key IS NOT NULL AS \"are_public!\", CASE WHEN previous_until > $2 THEN previous_secret END AS previous
          FROM webhook_endpoints WHERE endpoint_id = $1",
         endpoint_id,
         now,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(row.into_iter().flat_map(|row| [Some(row.secret), row.previous]).flatten().collect())
+    Ok(row.map_or_else(SealedSecrets::default, |row| SealedSecrets {
+        sealed: [row.secret].into_iter().chain(row.previous).collect(),
+        are_public: row.are_public,
+    }))
 }
 
 pub async fn delete_endpoint(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {

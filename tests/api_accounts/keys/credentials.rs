@@ -44,7 +44,7 @@ fn setup_routes(pixel_id: &str) -> Family {
             (Method::PUT, format!("/v1/suppressions/{}", "a".repeat(64)), Value::Null, 204),
             (Method::DELETE, format!("/v1/suppressions/{}", "a".repeat(64)), Value::Null, 204),
             get("/v1/suppressions".to_owned()),
-            (Method::POST, "/v1/suppressions/import".to_owned(), Value::Null, 202),
+            (Method::POST, "/v1/suppressions/import".to_owned(), Value::Null, 400),
             (Method::GET, "/v1/suppressions/imports/unknown".to_owned(), Value::Null, 404),
             get("/v1/billing/quote".to_owned()),
         ],

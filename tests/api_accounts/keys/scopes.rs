@@ -11,7 +11,8 @@ const REFUSAL: &str = "key scope does not allow this";
 
 /// The rule, in the terms of the interface.
 fn may(scope: &str, method: &str, path: &str) -> bool {
-    let about_the_account = ["/v1/account", "/v1/api-keys", "/v1/suppressions", "/v1/billing"];
+    let about_the_account =
+        ["/v1/account", "/v1/api-keys", "/v1/grants", "/v1/suppressions", "/v1/billing"];
     let is_below = |start: &str| path == start || path.starts_with(&format!("{start}/"));
     let governs = ["/checkout", "/portal", "/activate", "/complete"];
     match scope {

@@ -29,7 +29,7 @@ async fn plans_are_the_trial_and_the_unlimited_one() {
         "setup_fee_cents": 0, "resolved_contact_cents": 0, "monthly_cents": 100,
         "pixels_included": 3, "contacts_included": 500,
     });
-    let plans = json!({"plans": [free, {"id": "unlimited", "selectable": false}]});
+    let plans = json!({"next": null, "plans": [free, {"id": "unlimited", "selectable": false}]});
     assert_eq!(app.get("/v1/plans").await.expect(200), plans);
 }
 

@@ -98,6 +98,142 @@ for (const [name, library] of Object.entries(REACT)) {
   });
 }
 
+test.describe('React Router changes the page without loading it', () => {
+  const ROUTER = (): string =>
+    modules({
+      react: 'react/cjs/react.production.js',
+      cookie: 'cookie/dist/index.js',
+      'set-cookie-parser': 'set-cookie-parser/lib/set-cookie.js',
+      scheduler: 'scheduler/cjs/scheduler.production.js',
+      'react-dom': 'react-dom/cjs/react-dom.production.js',
+      'react-dom/client': 'react-dom/cjs/react-dom-client.production.js',
+      ...Object.fromEntries(['3IBQ4CTZ', 'AC65NKOP', '2WUBOUFU'].map((name) => [`./chunk-${name}.js`, `react-router/dist/production/chunk-${name}.js`])),
+      'react-router': 'react-router/dist/production/index.js',
+    });
+
+  /** Two routes. The second has a gated script and a gated frame. */
+  const ROUTES = `
+    const { createElement: h, useEffect, useRef } = require('react');
+    const { BrowserRouter, Link, Route, Routes } = require('react-router');
+    const Gated = () => {
+      const place = useRef();
+      useEffect(() => {
+        const script = document.createElement('script');
+        Object.assign(script, { type: 'text/plain', textContent: 'window.ran = (window.ran || 0) + 1' });
+        script.dataset.assent = 'analytics';
+        place.current.append(script);
+      }, []);
+      return h('div', { ref: place });
+    };
+    const First = () => h('main', null, h('h1', null, 'First'), h(Link, { to: '/second' }, 'Go on'));
+    const Second = () => h('main', null, h('h1', null, 'Second'), h(Link, { to: '/' }, 'Go on'), h(Gated),
+      h('iframe', { 'data-assent': 'analytics', 'data-src': '/frame', title: 'Video', width: 400, height: 300 }));
+    require('react-dom/client').createRoot(document.getElementById('app')).render(
+      h(BrowserRouter, null, h(Routes, null, h(Route, { path: '/', element: h(First) }), h(Route, { path: '/second', element: h(Second) }))));`;
+
+  const open = async (page: Page, shop: Shop): Promise<void> => {
+    await page.route('**/app.js', (route) => route.fulfill({ contentType: 'text/javascript', body: `(() => {${ROUTER()}${ROUTES}})()` }));
+    await shop.put('/frame', { html: '<p>Shown</p>' });
+    await page.goto(await shop.put('/', { body: '<div id="app"></div><script src="/app.js"></script>' }));
+    await expect(popup(page).banner).toBeVisible();
+  };
+
+  const goOn = async (page: Page, heading: string): Promise<void> => {
+    await page.getByText('Go on').click();
+    await expect(page.locator('h1')).toHaveText(heading);
+  };
+
+  test('the popup stays, and what a route adds waits for the acceptance', async ({ page, shop }) => {
+    await open(page, shop);
+    await page.evaluate(() => ((window as any).mark = 1));
+    await goOn(page, 'Second');
+    await expect(popup(page).banner).toBeVisible();
+    await expect(page.locator('assent-ui').first()).toBeAttached();
+    await settle(page);
+    expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(1);
+    await expect(page.frameLocator('iframe[title=Video]').getByText('Shown')).toBeVisible();
+    await goOn(page, 'First');
+    await goOn(page, 'Second');
+    await expect.poll(() => page.evaluate(() => (window as any).ran), 'the new element runs too').toBe(2);
+    await expect(popup(page).wayBack).toBeVisible();
+    expect(await page.evaluate(() => (window as any).mark), 'one document').toBe(1);
+    expect(await shop.tagLoads()).toBe(1);
+  });
+
+  test('a withdrawal also counts for routes that are shown later', async ({ page, shop }) => {
+    await open(page, shop);
+    await acceptAll(page);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await goOn(page, 'Second');
+    await settle(page);
+    expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+    await expect(page.locator('iframe[title=Video]')).not.toHaveAttribute('src', /frame/);
+  });
+});
+
+test.describe('Turbo replaces the body', () => {
+  const pageOf = (heading: string, link: string): string =>
+    `<h1>${heading}</h1><a href="${link}">Go on</a><script type="text/plain" data-assent="analytics">window.ran = (window.ran || 0) + 1</script>`;
+
+  const open = async (page: Page, shop: Shop): Promise<void> => {
+    await page.route('**/turbo.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: file('@hotwired/turbo/dist/turbo.es2017-umd.js') }),
+    );
+    const head = '<script src="/turbo.js"></script>';
+    await shop.put('/second', { head, body: pageOf('Second', '/') });
+    await page.goto(await shop.put('/', { head, body: pageOf('First', '/second') }));
+    await expect(popup(page).banner).toBeVisible();
+    await page.evaluate(() => ((window as any).mark = 1));
+  };
+
+  const goOn = async (page: Page, heading: string): Promise<void> => {
+    await page.getByText('Go on').click();
+    await expect(page.locator('h1')).toHaveText(heading);
+  };
+
+  test('the popup is shown once on every page', async ({ page, shop }) => {
+    await open(page, shop);
+    for (let visit = 0; visit < 6; visit++) {
+      // Slower than a page that always removes the popup, and does not get it again.
+      await page.waitForTimeout(1100);
+      await goOn(page, visit % 2 ? 'First' : 'Second');
+      await expect(popup(page).banner).toBeVisible();
+      await expect(popup(page).banner).toHaveCount(1);
+    }
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(1);
+    expect(await page.evaluate(() => (window as any).mark), 'one document').toBe(1);
+  });
+
+  test('gated scripts of later pages run after an acceptance, and not after a withdrawal', async ({ page, shop }) => {
+    await open(page, shop);
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(1);
+    await goOn(page, 'Second');
+    await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(2);
+    await expect(popup(page).wayBack).toBeVisible();
+    expect(await shop.tagLoads()).toBe(1);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await goOn(page, 'First');
+    await settle(page);
+    expect(await page.evaluate(() => (window as any).ran)).toBe(2);
+    expect((await state(page)).state).toBe('withdrawn');
+  });
+
+  test('a page from Turbo’s cache shows the popup once', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
+    await open(page, shop);
+    await goOn(page, 'Second');
+    await page.evaluate(() => history.back());
+    await expect(page.locator('h1')).toHaveText('First');
+    await expect(popup(page).banner).toBeVisible();
+    await expect(popup(page).banner).toHaveCount(1);
+    await acceptAll(page);
+    expect((await state(page)).state).toBe('accepted');
+  });
+});
+
 test.describe('htmx replaces the body', () => {
   const pageOf = (heading: string, link: string): string =>
     `<h1>${heading}</h1><a href="${link}">Go on</a><button data-assent-open>Privacy</button>`;

@@ -3,6 +3,7 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
 import { LANGUAGES } from '../support/languages';
 
 /** The bytes as they travel. */
@@ -52,6 +53,7 @@ test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage),
     ['the messages for developers, loaded where there is one', () => '/hints.js', 4_096],
     ['moving the small button, loaded where it covers something', () => '/controls.js', 4_096],
     ['asking the service again, loaded where that is needed', () => '/recheck.js', 4_096],
+    ['one choice for all subdomains, loaded where it is on', () => '/share.js', 4_096],
     ['the immediate pixel', () => '/pixel.js', 1_500],
     ['the dev beacon', () => '/pixel.dev.js', 3_000],
     ['the notice of the immediate pixel', () => '/pixel_popup.js', 2_000],
@@ -81,6 +83,13 @@ test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage),
   test('the consent tag keeps its budget in every language', async ({ shop }) => {
     const isOf = (text: string, language: string): boolean => text.toLowerCase().includes(`"lang":"${language}"`);
     const sizes = await sizesOf('the consent tag', `${shop.base}/px/${shop.pixel.id}.js`, isOf);
+    expect(sizes.filter(([, size]) => size > 6_900)).toEqual([]);
+  });
+
+  test('the consent tag of a site with one choice for all subdomains keeps its budget in every language', async ({ shop }) => {
+    await shop.configure({ ...PLAIN_POLICY, share_subdomains: true });
+    const isOf = (text: string): boolean => text.includes(`"share":"${shop.pixel.host}"`);
+    const sizes = await sizesOf('the sharing consent tag', `${shop.base}/px/${shop.pixel.id}.js`, isOf);
     expect(sizes.filter(([, size]) => size > 6_900)).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, returnToTab, settle, Shop, switchGpcOn, test } from '../support/fixtures';
 import { clarityLibrary, commands, SNIPPETS, Signal, lastSignal } from '../support/vendors';
 
@@ -43,6 +44,11 @@ const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promis
     NOTHING,
   ],
   [
+    'the end of the permission while the page is open',
+    async (page) => (await acceptAll(page), await page.clock.setFixedTime(Date.now() + 183 * 864e5), returnToTab(page)),
+    NOTHING,
+  ],
+  [
     'a withdrawal in another tab',
     async (page, next) => {
       await acceptAll(page);
@@ -57,6 +63,13 @@ const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promis
   ],
 ];
 
+const expectEverywhere = async (page: Page, signal: Signal): Promise<void> => {
+  for (const vendor of VENDORS) {
+    const expected = HAS_STATISTICS.has(vendor) ? signal : { ads: signal.ads };
+    await expect.poll(() => lastSignal(page, vendor), vendor).toEqual(expected);
+  }
+};
+
 for (const [what, act, signal] of TRANSITIONS) {
   test(`every vendor knows the state after ${what}`, async ({ page, shop }) => {
     await page.goto(await putPage(shop, VENDORS));
@@ -66,12 +79,52 @@ for (const [what, act, signal] of TRANSITIONS) {
       await expect.poll(() => lastSignal(page, vendor), `${vendor} is denied by default`).toMatchObject({ ads: false });
     }
     await act(page, next);
-    for (const vendor of VENDORS) {
-      const expected = HAS_STATISTICS.has(vendor) ? signal : { ads: signal.ads };
-      await expect.poll(() => lastSignal(page, vendor), vendor).toEqual(expected);
-    }
+    await expectEverywhere(page, signal);
   });
 }
+
+test('every vendor is denied when the notice has changed', async ({ page, shop }) => {
+  await page.goto(await putPage(shop, VENDORS));
+  await acceptAll(page);
+  await expectEverywhere(page, ALL);
+  await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['analytics', 'resolution'], retention: '13 months' });
+  await page.reload();
+  await expect(popup(page).banner).toBeVisible();
+  await expectEverywhere(page, NOTHING);
+});
+
+test('every vendor is denied on a page from the back/forward cache after a withdrawal', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
+  await page.goto(await putPage(shop, VENDORS));
+  await page.evaluate(() => addEventListener('pageshow', (event) => ((window as any).cached = event.persisted)));
+  await acceptAll(page);
+  await expectEverywhere(page, ALL);
+  await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);
+  await page.goto(await putPage(shop, VENDORS, '/second'));
+  await expect(popup(page).wayBack).toBeVisible();
+  await call(page, 'withdraw');
+  await page.evaluate(() => history.back());
+  // The step back may end an evaluation.
+  const cached = () => page.evaluate(() => (window as any).cached).catch(() => null);
+  await expect.poll(cached, 'the page came from the cache').toBe(true);
+  await expectEverywhere(page, NOTHING);
+});
+
+test('no vendor is permitted anything on a prerendered page before it is activated', async ({ page, shop }) => {
+  await page.goto(await putPage(shop, VENDORS));
+  await acceptAll(page);
+  await page.addInitScript(() => {
+    (window as any).prepared = true;
+    Object.defineProperty(document, 'prerendering', { get: () => (window as any).prepared });
+  });
+  await page.reload();
+  await settle(page);
+  for (const vendor of VENDORS) expect((await lastSignal(page, vendor))?.ads, vendor).not.toBe(true);
+  await page.evaluate(() => {
+    (window as any).prepared = false;
+    document.dispatchEvent(new Event('prerenderingchange'));
+  });
+  await expectEverywhere(page, ALL);
+});
 
 test('each vendor’s first command is a denial, also for a visitor who has accepted', async ({ page, shop }) => {
   await page.goto(await putPage(shop, 'uet'));

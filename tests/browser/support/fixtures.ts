@@ -41,6 +41,8 @@ interface PageContent {
 interface Options {
   /** The shop's consent configuration; null leaves consent off. */
   consent: object | null;
+  /** The name below which the shop's host lies. Names below `localhost` have a port, and are secure without a certificate. */
+  zone: 'example' | 'localhost';
 }
 
 interface Fixtures {
@@ -87,22 +89,24 @@ const firefox = (sitesPort: string): LaunchOptions => ({
 
 export const test = plain.extend<Options & Fixtures>({
   consent: [PLAIN_POLICY, { option: true }],
+  zone: ['example', { option: true }],
 
   launchOptions: async ({ browserName }, use) => {
     const sitesPort = env(ENVIRONMENT.sitesPort);
     await use(browserName === 'chromium' ? chromium(sitesPort) : firefox(sitesPort));
   },
 
-  shop: async ({ consent }, use) => {
+  shop: async ({ consent, zone }, use) => {
     const base = env(ENVIRONMENT.base);
     const sites = `http://127.0.0.1:${env(ENVIRONMENT.sitesPort)}`;
-    const ownHost = `shop-${randomBytes(5).toString('hex')}.example`;
+    const ownHost = `shop-${randomBytes(5).toString('hex')}.${zone}`;
     const pixel = await createPixel(base, ownHost);
     const configure = (policy: object): Promise<Policy> => configureConsent(base, pixel, policy);
     const policy = consent ? await configure(consent) : ({} as Policy);
     const putPage = async (host: string, path: string, page: object): Promise<string> => {
       await fetch(`${sites}/__put`, { method: 'POST', body: JSON.stringify({ key: host + path, page }) });
-      return `http://${host}${path}`;
+      const port = host.endsWith('.localhost') ? `:${env(ENVIRONMENT.sitesPort)}` : '';
+      return `http://${host}${port}${path}`;
     };
     const shop: Shop = {
       base,

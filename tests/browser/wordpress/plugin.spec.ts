@@ -51,6 +51,11 @@ test('a fresh site is connected, asks, gates content, and is left clean', async 
   test.setTimeout(300_000);
   const thirdParties = (): string[] => requests.filter((url) => /stats|videos/.test(new URL(url).hostname));
 
+  const acceptAgain = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Privacy & cookies' }).click();
+    await popup(page).preferences.getByRole('button', { name: /accept/i }).first().click();
+  };
+
   await test.step('activate', async () => {
     await signIn(page);
     await page.goto(`${SITE}/wp-admin/plugins.php`);
@@ -101,6 +106,69 @@ test('a fresh site is connected, asks, gates content, and is left clean', async 
     await openPrivacyPage(page);
     await settle(page);
     expect(thirdParties(), 'after a withdrawal').toEqual([]);
+  });
+
+  await test.step('tell PHP what the visitor permits', async () => {
+    const known = async (headers: Record<string, string> = {}): Promise<string> => {
+      const [, address] = env('rules').match(/MAP wordpress\.example (\S+),/)!;
+      const answer = await page.request.get(`http://${address}/?pagename=privacy`, { headers: { Host: 'wordpress.example', ...headers } });
+      return (await answer.text()).match(/analytics=\w+ newsletter=\w+ unknown=\w+/)![0];
+    };
+    const nothing = 'analytics=false newsletter=false unknown=false';
+    await openPrivacyPage(page);
+    await acceptAgain();
+    await expect.poll(() => page.evaluate(() => (window as any).assent.get().receipt)).not.toBeNull();
+    const { pixel, visitor } = await page.evaluate(() => (window as any).assent.get());
+    const cookie = (state: string, purposes: string, time: number, id = pixel): string => `assent=1.${id}.${state}.${time}.${purposes}.hash.${visitor}.receipt.choice`;
+    expect(await known(), 'without a visitor').toBe(nothing);
+    expect(await known({ 'Assent-Visitor': visitor })).toBe('analytics=true newsletter=false unknown=false');
+    expect(await known({ 'Assent-Visitor': 'somebody-else' })).toBe(nothing);
+    expect(await known({ Cookie: cookie('accepted', 'analytics~resolution', 5) })).toBe('analytics=true newsletter=false unknown=false');
+    expect(await known({ Cookie: cookie('accepted', 'newsletter', 5) }), 'the cookie alone permits nothing').toBe(nothing);
+    expect(await known({ Cookie: cookie('accepted', 'analytics', 5, 'another') }), 'the cookie of another pixel').toBe(nothing);
+    expect(await known({ Cookie: `${cookie('accepted', 'analytics', 5)}; ${cookie('declined', '', 5)}` }), 'a refusal of the same time').toBe(nothing);
+    expect(await known({ Cookie: `${cookie('declined', '', 4)}; ${cookie('accepted', 'analytics', 5)}` }), 'a later acceptance').toContain('analytics=true');
+    expect(await known({ 'Assent-Visitor': visitor, Cookie: cookie('declined', '', 5) }), 'a refusal in the cookie counts').toBe(nothing);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await expect.poll(() => known({ 'Assent-Visitor': visitor }), 'after a withdrawal').toBe(nothing);
+  });
+
+  await test.step('pass choices on to the WP Consent API', async () => {
+    await page.goto(`${SITE}/?pagename=privacy&consent_api=1`);
+    await expect(page.getByText('type optin registered true')).toBeVisible();
+    await expect.poll(() => page.evaluate(() => (window as any).wpConsent?.statistics)).toBe('deny');
+    await acceptAgain();
+    await expect.poll(() => page.evaluate(() => (window as any).wpConsent?.statistics)).toBe('allow');
+  });
+
+  await test.step('offer blocks, also in German', async () => {
+    await page.goto(`${SITE}/?pagename=blocks`);
+    await expect(page.getByRole('button', { name: '<b>Settings</b>' }), 'a label is text').toBeVisible();
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('button', { name: 'Your data' }).click();
+    const yourData = await opened;
+    await expect(yourData).toHaveURL(new RegExp(`^${env('base')}/your-data\\?lang=en(-US)?#pixel=.+&visitor=.+`));
+    await yourData.close();
+    await page.goto(`${SITE}/?pagename=blocks&german=1`);
+    await expect(page.getByRole('button', { name: 'Ihre Daten' })).toBeVisible();
+  });
+
+  await test.step('offer the blocks in the editor', async () => {
+    await page.goto(`${SITE}/wp-admin/post-new.php?post_type=page`);
+    await expect.poll(() => page.evaluate(() => (window as any).wp?.blocks?.getBlockTypes().map(({ name }: { name: string }) => name).filter((name: string) => name.startsWith('assent')))).toEqual(['assent-consent/settings', 'assent-consent/your-data']);
+  });
+
+  await test.step('show what a service says as text', async () => {
+    for (const path of ['', '/id']) {
+      await page.goto(`${SITE}/wp-admin/options-general.php?page=assent-consent`);
+      await page.getByLabel('Address of the service').fill(`http://hostile.example${path}`);
+      await page.getByLabel('API key').fill('key');
+      await page.getByRole('button', { name: 'Connect' }).click();
+      await expect(page.getByText(/^The site could not be connected:/)).toBeVisible();
+      expect(await page.evaluate(() => (window as any).injected)).toBeUndefined();
+    }
+    await expect(page.getByText('the answer is not that of a consent service')).toBeVisible();
+    await expect(page.getByText('This site is connected to the pixel'), 'it is still connected').toBeVisible();
   });
 
   await test.step('suggest a text for the privacy policy', async () => {

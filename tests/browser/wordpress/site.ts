@@ -9,7 +9,7 @@ export interface WordPress {
   stop(): Promise<void>;
 }
 
-const PLUGIN = resolve(__dirname, '../../../packages/wordpress/assent-consent');
+const BUILD = resolve(__dirname, '../../../packages/wordpress/build');
 const DEBIAN = '/usr/share/wordpress';
 
 /** Debian installs MariaDB's server in a folder that is not in every user's PATH. */
@@ -70,7 +70,7 @@ export const startWordPress = async (): Promise<WordPress> => {
     mkdirSync(join(folder, 'wp-content/mu-plugins'), { recursive: true });
     cpSync(join(__dirname, 'provider.php'), join(folder, 'wp-content/mu-plugins/provider.php'));
     execFileSync('php', [join(__dirname, 'install.php'), folder], { stdio: 'pipe' });
-    cpSync(PLUGIN, join(folder, 'wp-content/plugins/assent-consent'), { recursive: true });
+    execFileSync(BUILD, [join(folder, 'wp-content/plugins')], { stdio: 'pipe' });
     const port = await freePort();
     children.push(spawn('php', ['-S', `127.0.0.1:${port}`, '-t', folder], { env: { PATH, PHP_CLI_SERVER_WORKERS: '4' }, stdio: 'ignore' }));
     await until(() => fetch(`http://127.0.0.1:${port}/wp-login.php`, { redirect: 'manual' }).then(({ ok }) => ok, () => false), 'PHP');

@@ -26,7 +26,7 @@ pub const HOOKS: &str = "hooks.shop.example";
 /// The secret that signs the receipts of the examples.
 pub const SECRET: &str = "receipt-secret-of-the-examples";
 /// Fields whose values nobody can know before.
-pub const MADE_ANEW: [&str; 24] = [
+pub const MADE_ANEW: [&str; 25] = [
     "account_id",
     "api_key",
     "cdn_script_url",
@@ -51,6 +51,7 @@ pub const MADE_ANEW: [&str; 24] = [
     "token",
     "url",
     "verification_url",
+    "webhook_id",
 ];
 
 /// Values of the examples, and their values in this run.

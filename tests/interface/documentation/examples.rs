@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use super::example_world::{FILE, SECRET, World, examples, sign};
 use crate::support::App;
 
-/// Operations without an example to execute: the document itself, and pages that people reach by a mail
-/// or from the payment provider.
-const WITHOUT: [&str; 12] = [
+/// Operations without an example to execute: the document itself in both forms, pages that people reach by a mail
+/// or from the payment provider, and what only apps call.
+const WITHOUT: [&str; 17] = [
     "GET /openapi.json",
+    "GET /openapi-3.0.json",
     "GET /v1/email/verify",
     "GET /v1/email/disown",
     "POST /v1/email/disown",
@@ -27,6 +28,11 @@ const WITHOUT: [&str; 12] = [
     "POST /v1/email/address-change",
     "GET /v1/checkout/success",
     "GET /v1/checkout/cancelled",
+    // What apps call once a person has allowed them; `oauth` is about them.
+    "POST /oauth/register",
+    "POST /oauth/token",
+    "POST /oauth/revoke",
+    "DELETE /v1/grants/{grant_id}",
     // As `POST /mcp`.
     "POST /mcp/readonly",
     "POST /mcp/x/{set}",

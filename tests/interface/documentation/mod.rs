@@ -7,3 +7,4 @@ mod guide;
 mod openapi;
 mod readme;
 mod security;
+mod topics;

@@ -67,7 +67,9 @@ async fn every_mounted_route_is_described_and_every_described_route_is_mounted()
 /// `UPDATE_SNAPSHOTS=1 scripts/with-postgres cargo test --test interface openapi::`.
 #[tokio::test]
 async fn the_description_changes_only_on_purpose() {
-    let document = format!("{:#}\n", document().await);
+    let app = App::spawn().await;
+    let document = app.get("/openapi.json").await.expect(200);
+    let document = format!("{document:#}\n").replace(&app.base, "https://consent.example.com");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(SNAPSHOT, &document).unwrap();
     }
@@ -150,6 +152,58 @@ async fn a_validator_accepts_the_document() {
     let run = run.expect("Python is there");
     let said = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{said}");
+}
+
+#[tokio::test]
+async fn the_older_form_is_a_valid_openapi_3_0_document_with_the_same_operations() {
+    let app = App::spawn().await;
+    let older = app.get("/openapi-3.0.json").await;
+    assert_eq!(older.header("access-control-allow-origin"), Some("*"));
+    let (older, newer) = (older.expect(200), app.get("/openapi.json").await.expect(200));
+    assert_eq!(older["openapi"], "3.0.3");
+    assert_eq!(described(&older), described(&newer));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("openapi.json");
+    std::fs::write(&file, older.to_string()).unwrap();
+    let run = Command::new(python()).args(["-m", "openapi_spec_validator"]).arg(&file).output();
+    let run = run.expect("Python is there");
+    let said = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{said}");
+}
+
+#[tokio::test]
+async fn the_server_is_named_by_its_own_address() {
+    let app = App::spawn().await;
+    let document = app.get("/openapi.json").await;
+    assert_eq!(document.json()["servers"], json!([{"url": app.base}]));
+    assert!(!document.text.contains("stand-in"), "a placeholder is left");
+    let configured = App::spawn_with(&[("BASE_URL", "https://consent.shop.example")]).await;
+    for path in ["/openapi.json", "/openapi-3.0.json"] {
+        let document = configured.get(path).await.expect(200);
+        assert_eq!(document["servers"], json!([{"url": "https://consent.shop.example"}]));
+    }
+}
+
+#[tokio::test]
+async fn a_tag_selects_operations_with_all_that_they_refer_to() {
+    let app = App::spawn().await;
+    let document = app.get("/openapi.json").await.expect(200);
+    let mut parts = BTreeSet::new();
+    for tag in document["tags"].as_array().unwrap() {
+        let name = tag["name"].as_str().unwrap();
+        let part = app.get(&format!("/openapi.json?tag={name}")).await;
+        assert!(part.text.len() < 200_000, "{name}: {}", part.text.len());
+        let part = part.expect(200);
+        let text = part.to_string();
+        for reference in text.split("#/components/schemas/").skip(1) {
+            let schema = reference.split('"').next().unwrap();
+            assert!(part["components"]["schemas"][schema].is_object(), "{name}: {schema}");
+        }
+        assert!(operations(&part).all(|(_, _, operation)| operation["tags"][0] == name));
+        parts.extend(described(&part));
+    }
+    assert_eq!(parts, described(&document));
+    app.get("/openapi.json?tag=webhook").await.invalid(&["query", "tag"]);
 }
 
 fn python() -> String {

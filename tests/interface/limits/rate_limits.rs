@@ -64,6 +64,31 @@ async fn reads_of_the_public_log_are_limited() {
 }
 
 #[tokio::test]
+async fn answers_tell_how_much_of_a_limit_is_left() {
+    let app = App::spawn_with(&[ON]).await;
+    let key = app.account("ann@example.com").await.key;
+    let create = |host: &str| app.call(Method::POST, "/v1/pixels", &key, json!({"domain": host}));
+    let first = create("a.example").await;
+    assert_eq!(first.header("ratelimit-policy"), Some("\"Writes\";q=600;w=60"));
+    let left = |answer: &Answer| {
+        let limit = answer.header("ratelimit").unwrap().strip_prefix("\"Writes\";r=").unwrap();
+        limit.split(';').next().unwrap().parse::<u32>().unwrap()
+    };
+    let second = create("b.example").await;
+    assert_eq!(left(&first), left(&second) + 1);
+    let issue = || app.call(Method::POST, "/v1/api-keys", &key, json!({}));
+    let issued = issue().await;
+    assert_eq!(issued.header("ratelimit-policy"), Some("\"KeyIssues\";q=60;w=300"));
+    assert!(issued.header("ratelimit").unwrap().starts_with("\"KeyIssues\";r=58;t="));
+    let read = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
+    assert_eq!(read.header("ratelimit"), None);
+    let off = App::spawn().await;
+    let key = off.account("ann@example.com").await.key;
+    let body = json!({"domain": "a.example"});
+    assert_eq!(off.call(Method::POST, "/v1/pixels", &key, body).await.header("ratelimit"), None);
+}
+
+#[tokio::test]
 async fn signups_are_limited() {
     let app = App::spawn_with(&[ON]).await;
     for turn in 0..50 {

@@ -32,8 +32,17 @@ const DIFFERENCES: &[(&str, Excuse)] = &[
     ("whether an argument can be a credential is seen before the others are read", |pair| {
         pair.has_odd_token() && pair.http.status == 422 && pair.tool.status == 422
     }),
+    (
+        "a key in the headers that does not do is 401 for every tool, so that clients ask a person",
+        |pair| {
+            let refused = ["invalid api key", "api key revoked"].map(|it| json!(it));
+            let is_in_headers =
+                !pair.input.in_arguments || pair.input.credentials.authorization.is_some();
+            is_in_headers && pair.tool.status == 401 && refused.contains(&pair.tool.refusal[0])
+        },
+    ),
     ("NUL is no JSON: a message with it is refused before its tool is found", |pair| {
-        pair.has_nul() && pair.tool.refusal == json!(["invalid request", null, null])
+        pair.has_nul() && pair.tool.refusal[0] == "invalid request"
     }),
     ("no content is a status; a tool's answer is an object", |pair| {
         pair.http.body.is_null() && pair.http.status == 200 && pair.tool.status == 200

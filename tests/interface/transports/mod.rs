@@ -120,6 +120,8 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("export_consent", "an answer without bounds"),
     ("export_account", "an answer without bounds"),
     ("import_suppressions", "a body that no message holds"),
+    ("list_grants", "apps are connected by people, who see them in the console"),
+    ("revoke_grant", "apps are connected by people, who end them in the console"),
     ("record_consent", "what a visitor's browser says"),
     ("count_shown", "what a visitor's browser says"),
     ("request_erasure", "what a visitor's browser says"),

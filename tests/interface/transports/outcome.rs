@@ -44,19 +44,22 @@ const VOLATILE: &[&str] = &[
     "signup_token",
     "snippet",
     "tag_url",
+    "test_pixel_id",
+    "test_snippet",
     "tlog_proof",
     "token",
     "url",
     "verification_url",
     "visitor_id",
+    "webhook_id",
 ];
 
 impl Outcome {
     /// Of the HTTP API.
     pub fn of_http(answer: &Answer) -> Self {
-        let body = serde_json::from_str(&answer.text).unwrap_or_default();
+        let body = serde_json::from_str::<Value>(&answer.text).unwrap_or_default();
         if (200..300).contains(&answer.status) {
-            return Self::success(&body);
+            return Self::success(&without_next(body));
         }
         let retry_after = answer.header("retry-after").map(|seconds| seconds.parse().unwrap());
         Self::refusal(answer.status, &body, retry_after)
@@ -84,13 +87,21 @@ impl Outcome {
 
     fn refusal(status: u16, problem: &Value, retry_after: Option<u64>) -> Self {
         let [detail, errors] = ["detail", "errors"].map(|name| of_arguments(&problem[name]));
-        let refusal = json!([detail, errors, problem["remaining"]]);
+        let refusal = json!([detail, errors, problem["remaining"], problem["code"]]);
         Self { status, refusal, retry_after, body: Value::Null }
     }
 
     pub fn is_refusal(&self) -> bool {
         self.status >= 400
     }
+}
+
+/// A list without the address of its next page, which tools do not follow.
+fn without_next(mut body: Value) -> Value {
+    if let Some(fields) = body.as_object_mut() {
+        fields.remove("next");
+    }
+    body
 }
 
 /// The errors of fields; their places begin with `arguments` for both transports.

@@ -124,13 +124,25 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
         | "erasure_requests" => vec![json!(false), json!(true)],
-        "data_sharing" | "contacts_need_consent" | "contacts_need_act" | "revoke_keys" => {
+        "data_sharing"
+        | "contacts_need_consent"
+        | "contacts_need_act"
+        | "share_subdomains"
+        | "revoke_keys" => {
             vec![json!(true), json!(false)]
         }
         "consent_days" => vec![json!(1), json!(365), json!(0), json!(366)],
         "contact_channels" => vec![json!(["email"]), json!(["email", "pigeon"])],
         "disclosed_parties" | "personal_data" | "storage_places" => {
             vec![json!(["Halden"]), json!(["a\nb"])]
+        }
+        "test_hosts" => {
+            vec![
+                json!(["staging.ann.example"]),
+                json!([]),
+                json!(["a/b"]),
+                json!(["foreign-configure-consent.example"]),
+            ]
         }
         "site_policy_url" => texts(&["https://shop.example/privacy", "http://shop.example"]),
         "appearance" => vec![

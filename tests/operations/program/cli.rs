@@ -136,6 +136,9 @@ async fn an_alias_is_unique_over_ids_and_aliases_and_well_formed() {
     for alias in ["", "a b", "a.b", "ä", &"x".repeat(81)] {
         fails(&app.database, &["alias", &two, alias], form).await;
     }
+    let reserved = format!("test_{one}");
+    let sentence = format!("{reserved} is reserved for a test id");
+    fails(&app.database, &["alias", &two, &reserved], &sentence).await;
     fails(&app.database, &["alias", "unknown", "fine"], "no pixel has the id unknown").await;
     fails(&app.database, &["alias", "no id", "fine"], "no pixel has the id no id").await;
 }

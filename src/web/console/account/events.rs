@@ -138,6 +138,7 @@ impl Names {
             "payment provider" => "the payment provider".to_owned(),
             "service" => "the service by itself".to_owned(),
             key if key.starts_with("px_") => format!("the key {}", self.key(key)),
+            grant if grant.starts_with("gr_") => format!("the app with the grant {grant}"),
             address => address.to_owned(),
         }
     }
@@ -149,6 +150,8 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::AccountEntered) => "Switched from another account",
         Some(EventKind::KeyIssued) => "Created an API key:",
         Some(EventKind::KeyRevoked) => "Revoked an API key:",
+        Some(EventKind::AppConnected) => "Connected an app:",
+        Some(EventKind::AppDisconnected) => "Disconnected an app:",
         Some(EventKind::KeysRevoked) => "Revoked several API keys",
         Some(EventKind::MemberInvited) => "Invited a member:",
         Some(EventKind::MemberChanged) => "Changed a member’s role:",

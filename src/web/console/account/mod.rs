@@ -1,4 +1,5 @@
 pub mod account_mails;
+pub mod apps;
 pub mod billing;
 pub mod events;
 pub mod events_table;
@@ -25,6 +26,7 @@ use super::kit::words::{day, moment, number, percent, role_name, sentence};
 use super::sign_in::fresh;
 use crate::accounts::account::Plan;
 use crate::accounts::capability::NoInput;
+use crate::accounts::grants;
 use crate::accounts::input::OfKey;
 use crate::accounts::keys::key_issuing::{IssueApiKey, KeyOrder, KeyRequest};
 use crate::accounts::keys::{KeyView, ListApiKeys, RevokeApiKey};
@@ -44,7 +46,7 @@ const ACCOUNT: Screen<'static> = Screen {
     template: "console/account.html",
     title: "Account",
     place: Place::Account,
-    calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys"],
+    calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys", "GET /v1/grants"],
 };
 
 pub const ADDRESS: &str = "/console/account";
@@ -100,6 +102,7 @@ impl From<SessionView> for SessionRow {
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "revoked" => Some("The key is revoked. Programs that use it are refused from now on."),
+        "disconnected" => Some("The app is disconnected. Its tokens are refused from now on."),
         "ended" => Some("The session is signed out."),
         "renamed" => Some("Name saved."),
         "moved" => Some("Email changed. Sign in with the new one from now on."),
@@ -149,6 +152,7 @@ async fn account_screen(
         has_paid: caller.plan == Plan::Paid,
         sees_keys: keys.is_some(),
         keys,
+        apps: apps::rows(member).await?,
         sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
         is_fresh: fresh::is_fresh(member),
         error: wrong.map(sentence),
@@ -235,7 +239,11 @@ async fn revoke(member: Member<'_>, prefix: &str, _form: Form) -> Result<Reply, 
 async fn end_session(member: Member<'_>, session_id: &str, _form: Form) -> Result<Reply, Refusal> {
     let session_id = session_id.parse::<Uuid>().map_err(|_| Error::NotFound)?;
     match sessions::end(&member.app.infra, &member.member, session_id).await? {
-        true => Ok(Reply::to("/console/account?done=ended")),
+        true => {
+            // Whoever was in that session may have connected an app.
+            grants::end_of_session(&member.app.infra, session_id).await?;
+            Ok(Reply::to("/console/account?done=ended"))
+        }
         false => Err(Error::NotFound.into()),
     }
 }

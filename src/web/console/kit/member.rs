@@ -192,6 +192,7 @@ fn credentials(request: &Request<'_>, member: Option<&member::Member>) -> Creden
         api_key: None,
         signup_token: None,
         member: member.cloned().map(Box::new),
+        grant: None,
         authorization_sent: false,
         net: net_of(request),
     }

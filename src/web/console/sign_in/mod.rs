@@ -35,6 +35,9 @@ pub fn routes() -> Vec<Route> {
 }
 
 const HOME: &str = "/console";
+/// The page on which apps are connected, with the request of one.
+const AUTHORIZE: &str = "/oauth/authorize?";
+const SIGN_UP: &str = "/console/sign-up";
 const SIGN_OUT: &str = "/console/sign-out";
 
 /// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
@@ -51,15 +54,19 @@ const TOO_WEAK: &str = "This key may only read or operate. Signing in takes a ke
     everything: such a key was shown when the account was opened, or whoever has one can make another.";
 
 pub fn sign_in_address(next: &str) -> String {
-    let query =
-        url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
-    format!("/console/sign-in?{query}")
+    with_next("/console/sign-in", next)
 }
 
-/// The address after the sign-in, which must be in the console.
+fn with_next(path: &str, next: &str) -> String {
+    let query =
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    format!("{path}?{query}")
+}
+
+/// The address after the sign-in, which must be in the console or connect an app.
 pub fn next_of(text: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
-        (*path == HOME || path.starts_with("/console/"))
+        (*path == HOME || path.starts_with("/console/") || path.starts_with(AUTHORIZE))
             && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
     };
     text.filter(is_ours).unwrap_or(HOME)
@@ -86,6 +93,7 @@ fn sign_in_page(
         next, email,
         by_mail: Proof::of(infra) == Proof::Mail,
         takes_signups: takes_signups(infra),
+        sign_up: if next == HOME { SIGN_UP.to_owned() } else { with_next(SIGN_UP, next) },
         error: wrong.map(|error| match error {
             Error::ScopeNotAllowed => TOO_WEAK.to_owned(),
             error => sentence(error),
@@ -233,7 +241,12 @@ mod tests {
 
     #[test]
     fn nothing_leads_out_of_the_console() {
-        for path in ["/console", "/console/sites/new", "/console/sites/a_B-1/install"] {
+        for path in [
+            "/console",
+            "/console/sites/new",
+            "/console/sites/a_B-1/install",
+            "/oauth/authorize?a=b",
+        ] {
             assert_eq!(next_of(Some(path)), path);
         }
         for path in [
@@ -242,6 +255,8 @@ mod tests {
             "/docs",
             "//evil.example",
             "/console.evil.example",
+            "/oauth/authorize.evil.example",
+            "/oauth/token?a=b",
             "/\\evil",
             "/console/\r\n",
         ] {

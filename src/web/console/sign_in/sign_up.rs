@@ -3,7 +3,7 @@ use rocket_dyn_templates::context;
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::code_address;
+use super::{code_address, next_of, sign_in_address};
 use crate::accounts::sign_in::proof::takes_signups;
 use crate::accounts::sign_in::sign_up::{SignUp, SignUpRequest, SignUpStep};
 use crate::error::Error;
@@ -25,11 +25,16 @@ struct Typed {
     email: String,
     display_name: String,
     domain: String,
+    /// What comes after the sign-up, if something else than a first site brought the person here.
+    next: String,
 }
 
 impl Typed {
     fn first_step(&self) -> String {
         const NEW_SITE: &str = "/console/sites/new";
+        if !self.next.is_empty() {
+            return next_of(Some(&self.next)).to_owned();
+        }
         if self.domain.is_empty() {
             return NEW_SITE.to_owned();
         }
@@ -43,11 +48,12 @@ impl Typed {
 #[get("/console/sign-up")]
 async fn sign_up(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
     let domain = query.present("domain").unwrap_or_default().to_owned();
-    let typed = Typed { domain, ..Typed::default() };
+    let next = query.present("next").unwrap_or_default().to_owned();
+    let typed = Typed { domain, next, ..Typed::default() };
     // A signed-in member may open another account, for more sites.
     if query.present("another").is_none() && visitor.is_signed_in().await? {
-        let next = if typed.domain.is_empty() { "/console".to_owned() } else { typed.first_step() };
-        return Ok(Reply::to(next));
+        let is_plain = typed.domain.is_empty() && typed.next.is_empty();
+        return Ok(Reply::to(if is_plain { "/console".to_owned() } else { typed.first_step() }));
     }
     Ok(sign_up_page(&visitor, 200, &typed, None))
 }
@@ -59,7 +65,11 @@ fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option
         _ => "",
     };
     let takes_signups = takes_signups(&visitor.app.infra);
-    let content = context! { typed, field, takes_signups, error: wrong.map(sentence) };
+    let sign_in = match typed.next.is_empty() {
+        true => "/console/sign-in".to_owned(),
+        false => sign_in_address(&typed.next),
+    };
+    let content = context! { typed, field, takes_signups, sign_in, error: wrong.map(sentence) };
     visitor.page(status, "console/sign_up.html", "Sign up", content)
 }
 
@@ -73,6 +83,7 @@ async fn open_account(
         email: form.text("email"),
         display_name: form.text("display_name"),
         domain: form.text("domain"),
+        next: form.text("next"),
     };
     let infra = &visitor.app.infra;
     let request = SignUpRequest {

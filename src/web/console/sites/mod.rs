@@ -6,6 +6,7 @@ pub mod popup;
 pub mod popup_fields;
 pub mod popup_sample;
 pub mod tag_state;
+pub mod test_tag;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, routes};
@@ -33,7 +34,7 @@ use crate::pixels::view::PixelSummary;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
 use crate::web::charts::sparkline::Sparkline;
-use crate::webhooks::endpoints::ListWebhooks;
+use crate::webhooks::listing::ListWebhooks;
 
 pub fn routes() -> Vec<Route> {
     routes![sites, site]

@@ -43,6 +43,7 @@ impl Fields {
             "retention",
             "contacts_need_consent",
             "contacts_need_act",
+            "share_subdomains",
             "position",
             "radius",
             "font",
@@ -96,6 +97,7 @@ impl Fields {
         fields.set("purpose_resolution", "on");
         fields.tick("contacts_need_consent", now.contacts_need_consent);
         fields.tick("contacts_need_act", now.contacts_need_act);
+        fields.tick("share_subdomains", now.share_subdomains);
         fields.set("consent_days", &USUAL_DAYS.to_string());
         fields.fill_colors(None);
         fields
@@ -132,6 +134,7 @@ impl Fields {
         fields.set("consent_days", &version.consent_days.to_string());
         fields.tick("contacts_need_consent", now.contacts_need_consent);
         fields.tick("contacts_need_act", now.contacts_need_act);
+        fields.tick("share_subdomains", now.share_subdomains);
         fields.fill_appearance(now.appearance.as_ref());
         fields
     }
@@ -247,6 +250,9 @@ impl Fields {
             appearance: Some(self.appearance()),
             contacts_need_consent: Some(self.is_ticked("contacts_need_consent")),
             contacts_need_act: Some(self.is_ticked("contacts_need_act")),
+            // The screen `Install` has them.
+            test_hosts: None,
+            share_subdomains: Some(self.is_ticked("share_subdomains")),
         }
     }
 

@@ -29,13 +29,9 @@ impl ChoiceWords {
         let language = event.shown.as_ref().and_then(|shown| locales::named(&shown.language));
         Self {
             state: receipt.consent_state.as_str(),
-            name: match receipt.consent_state {
-                ConsentState::Accepted => "Accepted",
-                ConsentState::Declined => "Declined",
-                ConsentState::Withdrawn => "Withdrawn",
-            },
+            name: state_name(receipt.consent_state),
             at: second(receipt.recorded_at),
-            purposes: receipt.purposes.iter().map(title_of).collect(),
+            purposes: purposes_of(&receipt.purposes),
             language: language.map(|locale| &*locale.name),
             action: event.shown.as_ref().and_then(|shown| action_of(shown.action)),
         }
@@ -55,6 +51,18 @@ impl ChoiceWords {
         };
         format!("On {at} (UTC) the visitor {visitor} of {host} {did}.")
     }
+}
+
+pub fn state_name(state: ConsentState) -> &'static str {
+    match state {
+        ConsentState::Accepted => "Accepted",
+        ConsentState::Declined => "Declined",
+        ConsentState::Withdrawn => "Withdrawn",
+    }
+}
+
+pub fn purposes_of(purposes: &[Granted]) -> Vec<String> {
+    purposes.iter().map(title_of).collect()
 }
 
 /// How the choice was made, as the browser reported it.

@@ -124,6 +124,7 @@ async fn people_of(
         limit: Some(PAGE.to_owned()),
         cursor,
         format: None,
+        address: None,
     };
     let pieces = member.ask::<ReadContacts>(request).await?.pieces;
     let page = serde_json::from_slice::<Page>(&pieces.concat().await).map_err(Error::internal)?;

@@ -7,7 +7,7 @@ use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
-use crate::infra::events::EventKind;
+use crate::infra::events::{EventKind, EventSelector, selects};
 use crate::pixels::setup::ListPixels;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
@@ -16,9 +16,10 @@ use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{day, moment, sentence};
 use crate::webhooks::endpoint::{EndpointView, EndpointWithSecret};
-use crate::webhooks::endpoints::{CreateWebhook, ListWebhooks};
+use crate::webhooks::endpoints::CreateWebhook;
 use crate::webhooks::format::Format;
 use crate::webhooks::input::NewEndpoint;
+use crate::webhooks::listing::ListWebhooks;
 
 pub fn routes() -> Vec<Route> {
     routes![deliveries, add]
@@ -52,7 +53,7 @@ impl Choices {
         let sites = member.ask::<ListPixels>(NoInput {}).await?.pixels;
         let event = |kind: &EventKind| {
             let name = kind.as_str();
-            let is_on = events.iter().any(|event| event == name);
+            let is_on = events.iter().any(|event| selects(event, *kind));
             json!({"name": name, "title": title(*kind), "is_on": is_on})
         };
         let has = |id: &str| pixels.iter().any(|pixel| pixel == id);
@@ -96,7 +97,7 @@ pub fn format_name(format: &str) -> &'static str {
 
 pub struct Filled {
     pub url: String,
-    pub events: Vec<EventKind>,
+    pub events: Vec<EventSelector>,
     pub pixels: Vec<String>,
     pub format: Format,
 }
@@ -106,7 +107,7 @@ impl Filled {
         let is_ticked = |kind: &EventKind| form.get(&format!("event-{}", kind.as_str())).is_some();
         Self {
             url: form.text("url"),
-            events: EventKind::ALL.iter().copied().filter(is_ticked).collect(),
+            events: EventKind::ALL.iter().copied().filter(is_ticked).map(Into::into).collect(),
             pixels: form.names_after("site-"),
             format: form.get("format").and_then(Format::parse).unwrap_or(Format::Standard),
         }
@@ -196,7 +197,8 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let filled = Filled::of(&form);
     let choices = filled.choices(&member).await?;
     let Filled { url, events, pixels, format } = filled;
-    let new = NewEndpoint { url, events, pixels, format: Some(format) };
+    let format = Some(format);
+    let new = NewEndpoint { url, events, pixels, format, signature: None };
     match member.ask::<CreateWebhook>(new).await {
         Ok(made) => Ok(secret_screen(&member, 201, &made)),
         Err(error @ (Error::Validation(_) | Error::WebhookAllowanceReached)) => {

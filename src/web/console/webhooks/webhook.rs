@@ -15,8 +15,9 @@ use crate::web::console::kit::screen::Screen;
 use crate::web::console::kit::words::{number, second, sentence};
 use crate::webhooks::delivery::{DeliveryState, DeliveryView, ListDeliveries};
 use crate::webhooks::endpoint::EndpointView;
-use crate::webhooks::endpoints::{ChangeWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret};
+use crate::webhooks::endpoints::{ChangeWebhook, DeleteWebhook, RotateWebhookSecret};
 use crate::webhooks::input::{EndpointChange, OfEndpoint, OnEndpoint};
+use crate::webhooks::listing::ListWebhooks;
 use crate::webhooks::replay::{OfDelivery, ReplayDelivery, ReplayWebhook, SinceOfEndpoint};
 use crate::webhooks::trial::TestWebhook;
 

@@ -1,0 +1,156 @@
+import { Choice, choiceId, only, parseChoice } from '../consent-tag/choice';
+import type { TagConfig } from '../shared/config';
+import { gpc } from '../shared/gpc';
+import { guard } from '../shared/guard';
+import { isLater, Jar, jarOf } from './cookie';
+
+/** For how long the service's confirmation of an acceptance counts on a subdomain. */
+const CONFIRMED_MS = 36e5;
+/** The time in which an acceptance that was sent before a refusal may be recorded after it. */
+const PENDING_MS = 12e3;
+/** How soon the service is asked again when it has not answered. The tag waits for 8 seconds. */
+const RETRY_MS = 1e4;
+/** How soon a page notices a cookie, where the browser does not tell it. */
+const POLL_MS = 1e3;
+
+/** The tag on this page. */
+interface Tag {
+  config: TagConfig;
+  restore(): void;
+}
+
+/** The part of the value of `assent.get()` that is used here. */
+interface Snapshot {
+  state: string | null;
+  receipt: string | null;
+}
+
+const nameOf = ({ id, time }: Choice): string => id + time;
+
+/**
+ * Returns a function that makes the choice in local storage and in the cookie the same: the later one counts. A refusal
+ * counts at once. An acceptance of another subdomain is marked, so that the tag asks the service before it is in force.
+ */
+const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
+  const key = `assent:${config.pixel}`;
+  let isStarted = false;
+  /** The choice in local storage that was last compared with the cookie. */
+  let seen: Choice | null = null;
+  /** The acceptance that was taken over last. One that was given up is not taken over again. */
+  let taken: string | undefined;
+  let markedAt = 0;
+  /** The acceptance that the service has confirmed. */
+  let confirmed: string | undefined;
+
+  const load = (): Choice | null => (seen = parseChoice(localStorage.getItem(key)));
+  const save = (choice: Choice): void => {
+    localStorage.setItem(key, JSON.stringify((seen = choice)));
+    if (isStarted) restore();
+  };
+  const mark = (): void => {
+    markedAt = Date.now();
+    localStorage[key + '?'] = localStorage[key + '?'] || 1;
+  };
+
+  /** Takes over the choice of another subdomain. */
+  const take = (shared: Choice, local: Choice | null): void => {
+    const next: Choice = { ...shared, stored: local?.stored };
+    if (shared.state !== 'accepted') {
+      // The service must not keep an acceptance that was made here as the latest choice of its visitor.
+      const isLate = local && nameOf(local) !== taken && local.time > shared.time - PENDING_MS;
+      const isRecorded = local?.state === 'accepted' && (isLate || local.visitor !== shared.visitor);
+      return gpc() ? undefined : save(isRecorded ? { ...next, visitor: local.visitor, receipt: undefined, id: choiceId() } : next);
+    }
+    // The acceptance of this page that is being recorded comes first.
+    if (taken === nameOf(shared) || Date.now() - localStorage[key + '+'] < PENDING_MS) return;
+    taken = nameOf(shared);
+    mark();
+    save(next);
+  };
+
+  const sync = (again?: boolean): void => {
+    const before = seen;
+    let local = load();
+    const shared = jar.read();
+    if (!local) {
+      if (!before) return void (shared && take(shared, null));
+      // The visitor was forgotten on this page.
+      localStorage.removeItem(key + '=');
+      return jar.remove();
+    }
+    const isAccepted = local.state === 'accepted';
+    if (shared && isLater(shared, local)) {
+      if (isAccepted || shared.state !== 'accepted') return take(shared, local);
+      if (!isStarted || (before?.id === local.id && before.state === local.state)) {
+        // An acceptance of another visitor or notice does not overrule a refusal.
+        return shared.visitor === local.visitor && shared.hash === config.hash ? take(shared, local) : undefined;
+      }
+      // A refusal of this page, or of the service about this acceptance, counts whatever the clock says.
+      save((local = { ...local, time: shared.time + 1 }));
+    } else if (isAccepted && shared?.time === local.time) {
+      const purposes = only(local.purposes, shared.purposes);
+      if (purposes.length < local.purposes.length) save((local = { ...local, purposes }));
+    }
+    const { state, receipt } = (window as unknown as { assent: { get(): Snapshot } }).assent.get();
+    // An acceptance is shared while it is in force.
+    if (isAccepted && (state !== 'accepted' || receipt !== local.receipt)) {
+      // The service has not answered.
+      if (isStarted && !state && local.hash === config.hash && Date.now() - markedAt > RETRY_MS) {
+        mark();
+        restore();
+      }
+      return;
+    }
+    const isNew = isAccepted && confirmed !== local.id;
+    const isSame = shared?.id === local.id;
+    // Otherwise two subdomains could replace each other's choice for ever.
+    const isMore = isSame && (shared!.purposes.length > local.purposes.length || (local.receipt && !shared!.receipt));
+    if (shared ? isLater(local, shared) || isMore : !gpc()) jar.write(local);
+    // Browsers that limit the life of cookies written by scripts count from the last time.
+    else if (isSame && (again || isNew)) jar.write(shared!);
+    if (!isNew) return;
+    confirmed = local.id;
+    localStorage[key + '='] = Date.now();
+  };
+
+  return {
+    sync: () => void guard(sync),
+    /** Called once, before the tag applies the stored choice. */
+    first(): void {
+      guard(() => sync(true));
+      guard(() => {
+        const [local, shared] = [load(), jar.read()];
+        if (local?.state !== 'accepted') return;
+        const isSame = shared?.id === local.id && shared.time === local.time && shared.visitor === local.visitor;
+        const isRecent = Math.abs(Date.now() - localStorage[key + '=']) < CONFIRMED_MS;
+        if (isSame && isRecent && !localStorage[key + '?']) confirmed = local.id;
+        else mark();
+      });
+      isStarted = true;
+    },
+  };
+};
+
+/** Shares the choice of the tag with the other subdomains from now on, and lets the tag start. */
+export const share = (config: TagConfig, subscribe: (subscriber: () => void) => void, restore: () => void, start: () => void): void => {
+  const { share: host, ended } = config;
+  delete config.share;
+  // A page of another host cannot set the cookie.
+  if (('.' + location.hostname).endsWith('.' + host)) {
+    const jar = jarOf(config.pixel, host!, config.days);
+    if (ended) {
+      guard(jar.remove);
+      guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
+    } else {
+      const { first, sync } = synchronizer({ config, restore }, jar);
+      first();
+      // Called before all other subscribers, so that nothing acts on an acceptance that another subdomain has overruled.
+      subscribe(sync);
+      (window as unknown as { cookieStore?: EventTarget }).cookieStore?.addEventListener('change', sync);
+      document.addEventListener('visibilitychange', sync);
+      addEventListener('pageshow', sync);
+      setInterval(sync, POLL_MS);
+    }
+  }
+  start();
+};

@@ -1,0 +1,196 @@
+//! Grants: what members let apps do at the tool server. They are listed and revoked next to keys.
+//!
+//! The protocol by which an app obtains one is in `oauth`.
+
+pub mod holder;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::access::{Caller, KeyHolder};
+use super::actor::Actor;
+use super::capability::{Capability, NoInput};
+use super::event::EventKind;
+use super::events;
+use super::members::member::Member;
+use super::scope::{Governs, Oversees, Scope};
+use super::store::{self, GrantRow};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
+use crate::types::ids::{AccountId, random_text};
+
+pub use super::store::{
+    NewGrant, delete_expired_grants, delete_grants_of_session, lock_grant, update_grant_extended,
+};
+
+/// Grants of an account. One more ends the one that was not used for the longest time.
+const MOST_GRANTS: i64 = 50;
+const ID_LEN: usize = 20;
+
+/// An app that a member has connected, and what it may do.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct GrantView {
+    #[schema(example = "gr_3vTqYb0wK1x8LmNd2RsQ")]
+    pub grant_id: String,
+    /// What the app calls itself.
+    #[schema(example = "Claude")]
+    pub app: String,
+    /// The host that vouches for the app: the one of its `client_id`. Null for an app that registered itself.
+    #[schema(required = true, example = "claude.ai")]
+    pub host: Option<String>,
+    pub scope: Scope,
+    /// The address of the member who connected it.
+    #[schema(example = "ann@shop.example")]
+    pub made_by: String,
+    pub created_at: Timestamp,
+    /// To the hour; null for a grant that was never used.
+    #[schema(required = true)]
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// The account's grants, oldest first.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct GrantList {
+    pub grants: Vec<GrantView>,
+}
+
+impl From<GrantRow> for GrantView {
+    fn from(row: GrantRow) -> Self {
+        Self {
+            grant_id: row.grant_id,
+            app: row.client_name,
+            host: row.client_host,
+            scope: row.scope,
+            made_by: row.address,
+            created_at: Timestamp(row.created_at),
+            last_used_at: row.last_used_at.map(Timestamp),
+        }
+    }
+}
+
+pub async fn list_grants(infra: &Infra, account_id: &AccountId) -> Result<GrantList> {
+    let mut connection = infra.pool.acquire().await?;
+    let rows = store::list_grants(&mut connection, account_id, infra.clock.now()).await?;
+    Ok(GrantList { grants: rows.into_iter().map(GrantView::from).collect() })
+}
+
+/// The apps that members have connected to the account.
+pub struct ListGrants;
+
+impl Capability for ListGrants {
+    const NAME: &'static str = "list_grants";
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = GrantList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<GrantList> {
+        list_grants(infra, caller.account_id()).await
+    }
+}
+
+/// A grant by its id.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfGrant {
+    pub grant_id: String,
+}
+
+/// Ends a grant of the account, on every node at once. One that has ended, or is another account's,
+/// is not found.
+pub struct RevokeGrant;
+
+impl Capability for RevokeGrant {
+    const NAME: &'static str = "revoke_grant";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OfGrant;
+    type Output = ();
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::NotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, OfGrant { grant_id }: OfGrant) -> Result<()> {
+        let (now, mut transaction) = (infra.clock.now(), infra.pool.begin().await?);
+        let row = store::lock_grant(&mut transaction, &grant_id, now).await?;
+        if row.is_none_or(|row| row.account_id != *caller.account_id()) {
+            return Err(Error::NotFound);
+        }
+        end(&mut transaction, now, &grant_id, &caller.actor).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+}
+
+/// Lists the grants that a member sees: with full or read scope all of the account, else the member's own.
+pub async fn list_seen(infra: &Infra, member: &Member) -> Result<Vec<GrantView>> {
+    let mut grants = list_grants(infra, &member.account.account_id).await?.grants;
+    grants.retain(|grant| member.role != Scope::Operate || grant.made_by == member.address);
+    Ok(grants)
+}
+
+/// Ends a grant that the member gave, whatever the member may do. `false` when there is none.
+pub async fn end_own(infra: &Infra, member: &Member, grant_id: &str) -> Result<bool> {
+    let (now, mut transaction) = (infra.clock.now(), infra.pool.begin().await?);
+    let row = store::lock_grant(&mut transaction, grant_id, now).await?;
+    let is_own = |row: &GrantRow| {
+        row.account_id == member.account.account_id && row.address == member.address
+    };
+    if row.filter(is_own).is_none() {
+        return Ok(false);
+    }
+    end(&mut transaction, now, grant_id, &Actor::Member(member.address.clone())).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Stores a grant and returns its id. It replaces the grants that the member gave to an app that registered
+/// itself, which is one installation. The account must be locked.
+pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<String> {
+    let grant_id = format!("gr_{}", random_text(ID_LEN));
+    let (account_id, now) = (new.account_id, new.created_at);
+    let new = NewGrant { grant_id: &grant_id, ..new };
+    if new.client_host.is_none() {
+        let (address, client_id) = (new.address, new.client_id);
+        store::delete_grants_of_app(connection, account_id, address, client_id).await?;
+    }
+    store::insert_grant(connection, &new).await?;
+    store::delete_grants_beyond(connection, account_id, MOST_GRANTS).await?;
+    let (actor, kind) = (Actor::Member(new.address.to_owned()), EventKind::AppConnected);
+    events::note(connection, now, account_id, &actor, kind, Some(&grant_id)).await?;
+    tracing::info!(%account_id, "app connected");
+    Ok(grant_id)
+}
+
+/// Records that an app called a tool for which its scope does not suffice.
+pub async fn note_exceeded(infra: &Infra, grant_id: &str) -> Result<()> {
+    let now = infra.clock.now();
+    store::update_grant_exceeded(&mut *infra.pool.acquire().await?, grant_id, now).await
+}
+
+/// Ends a grant and all of its tokens.
+pub async fn end(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    grant_id: &str,
+    actor: &Actor,
+) -> Result<()> {
+    if let Some(account_id) = store::delete_grant(connection, grant_id).await? {
+        let kind = EventKind::AppDisconnected;
+        events::note(connection, now, &account_id, actor, kind, Some(grant_id)).await?;
+        tracing::info!(%account_id, "app disconnected");
+    }
+    Ok(())
+}
+
+/// Ends the grants that were given in a session.
+pub async fn end_of_session(infra: &Infra, session_id: Uuid) -> Result<()> {
+    delete_grants_of_session(&mut *infra.pool.acquire().await?, session_id).await
+}

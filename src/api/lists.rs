@@ -1,0 +1,57 @@
+//! How the next page of each list is asked for.
+
+use crate::accounts::activity_log::EventPage;
+use crate::accounts::keys::KeyList;
+use crate::accounts::members::member_list::MemberList;
+use crate::accounts::plans::PlanList;
+use crate::contacts::suppressions::list::SuppressionPage;
+use crate::contacts::withdrawn::WithdrawnContacts;
+use crate::erasure::owner::ErasureRequestPage;
+use crate::http::listed::List;
+use crate::pixels::view::PixelList;
+use crate::receipts::log::ConsentLog;
+use crate::webhooks::delivery::DeliveryList;
+use crate::webhooks::endpoint::EndpointList;
+
+/// Lists of one page.
+macro_rules! whole {
+    ($($list:ty),+ $(,)?) => {
+        $(impl List for $list {
+            fn next(&self) -> Option<(&'static str, String)> {
+                None
+            }
+        })+
+    };
+}
+
+whole![PlanList, PixelList, KeyList, MemberList, EndpointList, DeliveryList];
+
+impl List for ConsentLog {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("before", self.next_before.clone()?))
+    }
+}
+
+impl List for EventPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("before", self.next_before?.to_string()))
+    }
+}
+
+impl List for SuppressionPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("after", self.next_after?.to_hex()))
+    }
+}
+
+impl List for ErasureRequestPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("after", self.next_after?.to_string()))
+    }
+}
+
+impl List for WithdrawnContacts {
+    fn next(&self) -> Option<(&'static str, String)> {
+        self.is_full.then(|| ("after", self.high_water.to_string()))
+    }
+}

@@ -1,0 +1,91 @@
+//! Short documents, each about one subject, for models that cannot read the whole reference.
+
+use super::{html_of, markdown, render, with_copies};
+use crate::error::codes::CODES;
+
+pub struct Topic {
+    /// The last part of its address.
+    pub slug: &'static str,
+    pub title: &'static str,
+    pub about: &'static str,
+}
+
+pub const TOPICS: [Topic; 8] = [
+    Topic {
+        slug: "front-end",
+        title: "Front end",
+        about: "the consent tag: gated scripts and frames, JavaScript API, Consent Mode, CSP, appearance",
+    },
+    Topic {
+        slug: "contacts",
+        title: "Contacts",
+        about: "storing, reading, counting and deleting people, suppressions, keeping a copy in step",
+    },
+    Topic {
+        slug: "webhooks",
+        title: "Webhooks",
+        about: "endpoints, events, signatures, deliveries, replay",
+    },
+    Topic {
+        slug: "erasure",
+        title: "Erasure, access and withdrawal",
+        about: "visitors' requests, erasing a visitor, a person or the account",
+    },
+    Topic {
+        slug: "proof",
+        title: "Receipts and proofs",
+        about: "verifying receipts, the consent log, statistics, export, the public log",
+    },
+    Topic {
+        slug: "account",
+        title: "Account, keys, members and billing",
+        about: "signing up, keys and scopes, repeating requests, members, pixels, checkout, limits",
+    },
+    Topic {
+        slug: "errors",
+        title: "Errors",
+        about: "the problem document, statuses, and what to do about frequent codes",
+    },
+    Topic {
+        slug: "changelog",
+        title: "Changelog and versions",
+        about: "what changed, what may change, deprecation, CORS",
+    },
+];
+
+impl Topic {
+    pub fn find(slug: &str) -> Option<&'static Self> {
+        TOPICS.iter().find(|topic| topic.slug == slug)
+    }
+
+    pub fn markdown(&self, base_url: &str) -> String {
+        render(&format!("texts/topics/{}.md", self.slug), base_url)
+    }
+
+    pub fn address(&self, base_url: &str) -> String {
+        format!("{base_url}/docs/{}.md", self.slug)
+    }
+}
+
+/// Markdown of a document as the main part of a page.
+pub fn html(markdown: &str) -> String {
+    with_copies(&html_of(markdown))
+}
+
+/// All codes of errors, with what to do about each.
+pub fn codes(base_url: &str) -> String {
+    let mut text = "# Codes of errors\n\n| code | what to do |\n| --- | --- |\n".to_owned();
+    let mut last = "";
+    for code in CODES.iter().filter(|code| std::mem::replace(&mut last, code.name) != code.name) {
+        let (name, advice) = (code.name, code.advice);
+        text.push_str(&format!("| [`{name}`]({base_url}/docs/errors/{name}) | {advice} |\n"));
+    }
+    text
+}
+
+/// The guide and all topics in one document (llmstxt.org).
+pub fn everything(base_url: &str) -> String {
+    let topics = TOPICS.iter().map(|topic| topic.markdown(base_url));
+    let all = [markdown(base_url)].into_iter().chain(topics).chain([codes(base_url)]);
+    all.collect::<Vec<_>>().join("\n\n---\n\n")
+}

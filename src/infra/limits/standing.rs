@@ -1,0 +1,63 @@
+//! How much of a limit is left, as the headers `RateLimit-Policy` and `RateLimit` tell it
+//! (draft-ietf-httpapi-ratelimit-headers).
+
+use std::fmt::Write;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::middleware::StateSnapshot;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub name: &'static str,
+    /// Calls at once.
+    quota: u32,
+    remaining: u32,
+    /// Until one more is permitted.
+    interval: Duration,
+}
+
+impl Standing {
+    pub fn new(name: &'static str, state: &StateSnapshot) -> Self {
+        let quota = state.quota();
+        let remaining = state.remaining_burst_capacity();
+        Self::of(name, quota.burst_size(), remaining, quota.replenish_interval())
+    }
+
+    fn of(name: &'static str, quota: NonZeroU32, remaining: u32, interval: Duration) -> Self {
+        Self { name, quota: quota.get(), remaining, interval }
+    }
+
+    /// The values of both headers for some limits.
+    pub fn headers(standings: &[Self]) -> (String, String) {
+        let (mut policy, mut limit) = (String::new(), String::new());
+        for standing in standings {
+            let Self { name, quota, remaining, interval } = standing;
+            let comma = if policy.is_empty() { "" } else { ", " };
+            let (window, reset) =
+                (seconds(*interval * *quota), seconds(*interval * (quota - remaining)));
+            let _ = write!(policy, "{comma}\"{name}\";q={quota};w={window}");
+            let _ = write!(limit, "{comma}\"{name}\";r={remaining};t={reset}");
+        }
+        (policy, limit)
+    }
+}
+
+fn seconds(time: Duration) -> u64 {
+    time.as_secs_f64().ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_the_time_in_which_an_empty_bucket_fills() {
+        let fifty = NonZeroU32::new(50).unwrap();
+        let signups = Standing::of("signups", fifty, 48, Duration::from_secs(20));
+        let writes = Standing::of("writes", fifty, 49, Duration::from_millis(100));
+        let (policy, limit) = Standing::headers(&[signups, writes]);
+        assert_eq!(policy, "\"signups\";q=50;w=1000, \"writes\";q=50;w=5");
+        assert_eq!(limit, "\"signups\";r=48;t=40, \"writes\";r=49;t=1");
+    }
+}

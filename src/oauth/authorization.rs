@@ -1,0 +1,187 @@
+//! The request of an app for authorization, and the answer of a member.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+
+use super::client::Client;
+use super::codes::{self, NewCode};
+use super::parameters::Parameters;
+use super::redirect_uri::RedirectUri;
+use super::refusal::{Failure, Refusal};
+use super::service::OAuth;
+use crate::accounts::account::Status;
+use crate::accounts::grants::holder::may_grant;
+use crate::accounts::members::member::{Member, Membership};
+use crate::accounts::scope::Scope;
+use crate::accounts::sessions;
+use crate::error::Error;
+use crate::infra::limits::client_net::ClientNet;
+
+const MOST_STATE: usize = 2_000;
+/// Bytes of SHA-256.
+const CHALLENGE_LEN: usize = 32;
+
+/// A request that may be shown to a person.
+pub struct AuthorizationRequest {
+    pub client: Client,
+    redirect_uri: RedirectUri,
+    state: Option<String>,
+    challenge: Vec<u8>,
+    /// The scope that the page proposes.
+    pub proposed: Scope,
+}
+
+/// Why there is nothing to show.
+pub enum Unanswerable {
+    /// The app cannot be told: it is unknown, or the address is not its own.
+    Stated(Refusal),
+    /// The app is told, at this address.
+    Redirected(String),
+    Failed(Error),
+}
+
+impl From<Failure> for Unanswerable {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) => Self::Stated(refusal),
+            Failure::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl AuthorizationRequest {
+    /// Reads the query of the request.
+    pub async fn read(oauth: &OAuth, net: ClientNet, query: &str) -> Result<Self, Unanswerable> {
+        let parameters = Parameters::parse(query.as_bytes()).map_err(Unanswerable::Stated)?;
+        let stated = |said| Unanswerable::Stated(Refusal::invalid_request(said));
+        let client_id = parameters.get("client_id").ok_or(stated("client_id is missing"))?;
+        let client = oauth.client(client_id, net).await?;
+        let redirect_uri = client
+            .redirect_uri(parameters.get("redirect_uri"))
+            .ok_or(stated("redirect_uri is not one of the app's addresses"))?;
+        let state = parameters.get("state").map(str::to_owned);
+        match Self::asked(oauth, &parameters) {
+            Ok((challenge, proposed)) => {
+                Ok(Self { client, redirect_uri, state, challenge, proposed })
+            }
+            Err(refusal) => {
+                let state = state.as_deref().filter(|state| state.len() <= MOST_STATE);
+                Err(Unanswerable::Redirected(refused(oauth, &redirect_uri, state, &refusal)))
+            }
+        }
+    }
+
+    fn asked(oauth: &OAuth, parameters: &Parameters) -> Result<(Vec<u8>, Scope), Refusal> {
+        let wrong = Refusal::invalid_request;
+        if parameters.get("state").is_some_and(|state| state.len() > MOST_STATE) {
+            return Err(wrong("state is too long"));
+        }
+        if parameters.get("response_type") != Some("code") {
+            return Err(Refusal::new("unsupported_response_type", "response_type must be code"));
+        }
+        if parameters.get("response_mode").is_some_and(|mode| mode != "query") {
+            return Err(wrong("response_mode must be query"));
+        }
+        if parameters.get("request").or(parameters.get("request_uri")).is_some() {
+            return Err(Refusal::new("request_not_supported", "request objects are not supported"));
+        }
+        if parameters.get("code_challenge_method") != Some("S256") {
+            return Err(wrong("code_challenge_method must be S256"));
+        }
+        let challenge = parameters.required("code_challenge", "code_challenge is missing")?;
+        let challenge = BASE64_URL_SAFE_NO_PAD.decode(challenge).ok();
+        let challenge = challenge
+            .filter(|bytes| bytes.len() == CHALLENGE_LEN)
+            .ok_or(wrong("code_challenge must be a SHA-256 in base64url without padding"))?;
+        oauth.check_resource(parameters.get("resource"))?;
+        Ok((challenge, proposed(parameters.get("scope"))?))
+    }
+
+    /// The address to which the answer goes, as people read it.
+    pub fn destination(&self) -> String {
+        self.redirect_uri.destination()
+    }
+
+    /// The source of a content security policy that permits the form to lead there.
+    pub fn form_source(&self) -> String {
+        self.redirect_uri.form_source()
+    }
+
+    /// The address that tells the app that nothing is allowed.
+    pub fn denied(&self, oauth: &OAuth) -> String {
+        let refusal = Refusal::new("access_denied", "the person did not allow it");
+        refused(oauth, &self.redirect_uri, self.state.as_deref(), &refusal)
+    }
+
+    /// Allows what the member has chosen, and returns the address that gives the app its code.
+    pub async fn allow(
+        &self,
+        oauth: &OAuth,
+        member: &Member,
+        account_id: &str,
+        scope: Scope,
+    ) -> crate::error::Result<String> {
+        let infra = &oauth.infra;
+        if !member.is_fresh(infra.clock.now()) {
+            return Err(Error::SignInRequired);
+        }
+        let memberships = sessions::memberships(infra, member).await?;
+        let is_chosen = |it: &Membership| it.account.account_id.as_str() == account_id;
+        let chosen = memberships.into_iter().find(is_chosen).ok_or(Error::NotFound)?;
+        if chosen.account.status != Status::Active {
+            return Err(Error::AccountNotActive);
+        }
+        if !may_grant(chosen.role, scope) {
+            return Err(Error::ScopeNotAllowed);
+        }
+        let new = NewCode {
+            membership: &chosen,
+            member,
+            client: &self.client,
+            redirect_uri: self.redirect_uri.as_str(),
+            challenge: &self.challenge,
+            scope,
+        };
+        let code = codes::issue(infra, &new).await?;
+        Ok(answered(oauth, &self.redirect_uri, self.state.as_deref(), &[("code", &code)]))
+    }
+}
+
+/// The scope to propose: the one that permits most of those that were asked for. An app that asks for
+/// all of them has not thought about it.
+fn proposed(asked: Option<&str>) -> Result<Scope, Refusal> {
+    let Some(asked) = asked else { return Ok(Scope::Operate) };
+    let scopes = asked.split(' ').filter(|scope| !scope.is_empty()).map(Scope::parse);
+    let scopes = scopes
+        .collect::<Option<Vec<_>>>()
+        .filter(|scopes| !scopes.is_empty())
+        .ok_or(Refusal::new("invalid_scope", "the scopes are read, operate and full"))?;
+    let has = |scope: Scope| scopes.contains(&scope);
+    Ok(match (has(Scope::Full), has(Scope::Operate), has(Scope::Read)) {
+        (true, true, true) | (false, true, _) => Scope::Operate,
+        (true, ..) => Scope::Full,
+        _ => Scope::Read,
+    })
+}
+
+fn refused(
+    oauth: &OAuth,
+    redirect_uri: &RedirectUri,
+    state: Option<&str>,
+    Refusal { error, error_description }: &Refusal,
+) -> String {
+    let said = [("error", *error), ("error_description", *error_description)];
+    answered(oauth, redirect_uri, state, &said)
+}
+
+/// The address of the app with the answer, its `state`, and who answers (RFC 9207).
+fn answered(
+    oauth: &OAuth,
+    redirect_uri: &RedirectUri,
+    state: Option<&str>,
+    said: &[(&str, &str)],
+) -> String {
+    let state = state.map(|state| ("state", state));
+    let parameters = said.iter().copied().chain(state).chain([("iss", oauth.issuer())]);
+    redirect_uri.with(&parameters.collect::<Vec<_>>())
+}

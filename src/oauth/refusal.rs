@@ -1,0 +1,56 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::Error;
+
+/// An error of the protocol (RFC 6749, 5.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Refusal {
+    #[schema(value_type = String, example = "invalid_grant")]
+    pub error: &'static str,
+    #[schema(value_type = String)]
+    pub error_description: &'static str,
+}
+
+impl Refusal {
+    pub const fn new(error: &'static str, error_description: &'static str) -> Self {
+        Self { error, error_description }
+    }
+
+    pub const fn invalid_request(error_description: &'static str) -> Self {
+        Self::new("invalid_request", error_description)
+    }
+
+    pub const fn invalid_grant(error_description: &'static str) -> Self {
+        Self::new("invalid_grant", error_description)
+    }
+
+    pub fn status(&self) -> u16 {
+        if self.error == "invalid_client" { 401 } else { 400 }
+    }
+}
+
+/// Why the protocol does not go on: the app did something wrong, or the service cannot.
+#[derive(Debug)]
+pub enum Failure {
+    Refused(Refusal),
+    Failed(Error),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}

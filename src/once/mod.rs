@@ -1,0 +1,160 @@
+//! Requests that are carried out once however often they are sent (`Idempotency-Key`).
+//!
+//! The first request stores its key before it does anything, and its answer afterwards. What must not be
+//! created twice stores the answer in the transaction that creates it ([`keep`]), so that a repetition
+//! finds it even if the node died before it answered.
+
+mod store;
+
+use std::sync::{Arc, OnceLock};
+
+use chrono::{DateTime, Duration, Utc};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use self::store::Stored;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::uuid_v7;
+
+/// How long an answer is kept.
+const LIFE: Duration = Duration::days(1);
+/// After this time a request without an answer may be carried out again; the first one can no longer
+/// create anything.
+const LEASE: Duration = Duration::seconds(60);
+/// The status of what [`keep`] stores.
+const CREATED: i16 = 201;
+
+type Digest = [u8; 32];
+
+/// A request with a key.
+pub struct Pending {
+    infra: Infra,
+    scope: Digest,
+    /// Method and address.
+    head: String,
+    opened: OnceLock<Opened>,
+}
+
+/// What a key stands for.
+pub enum Opened {
+    /// A request that is carried out now.
+    Fresh(Uuid),
+    /// A request that was answered before.
+    Answered { status: u16, body: Vec<u8> },
+}
+
+tokio::task_local! {
+    static CURRENT: Arc<Pending>;
+}
+
+impl Pending {
+    pub fn new(infra: Infra, caller_and_key: &[&[u8]], head: String) -> Arc<Self> {
+        let scope = digest(caller_and_key);
+        Arc::new(Self { infra, scope, head, opened: OnceLock::new() })
+    }
+
+    /// Carries out a request, which may [`open`] its key.
+    pub async fn scope<F: Future>(self: &Arc<Self>, request: F) -> F::Output {
+        CURRENT.scope(Arc::clone(self), request).await
+    }
+
+    pub fn opened(&self) -> Option<&Opened> {
+        self.opened.get()
+    }
+
+    /// Stores the answer of the request that was carried out.
+    pub async fn store(&self, attempt: Uuid, status: u16, body: &[u8]) -> Result<()> {
+        let infra = &self.infra;
+        let sealed = infra.answer_encryptor.seal(attempt, body)?;
+        let status = i16::try_from(status).map_err(Error::internal)?;
+        let mut connection = infra.pool.acquire().await?;
+        store::update_answer(&mut connection, &self.scope, attempt, status, &sealed).await?;
+        Ok(())
+    }
+
+    /// Forgets a request that was refused. If it failed, it may have created something.
+    pub async fn forget(&self, attempt: Uuid, has_failed: bool) -> Result<()> {
+        let mut connection = self.infra.pool.acquire().await?;
+        store::delete_attempt(&mut connection, &self.scope, attempt, has_failed).await
+    }
+}
+
+fn current() -> Option<Arc<Pending>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
+
+fn digest(parts: &[&[u8]]) -> Digest {
+    let add = |hash: Sha256, part: &&[u8]| {
+        let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+        hash.chain_update(length.to_be_bytes()).chain_update(part)
+    };
+    parts.iter().fold(Sha256::new(), add).finalize().into()
+}
+
+/// Opens the key of the current request, whose body has been read. Does nothing without a key; fails if
+/// the request was answered before, or is being answered.
+pub async fn open(body: &[u8]) -> Result<()> {
+    let Some(pending) = current() else { return Ok(()) };
+    let asked = digest(&[pending.head.as_bytes(), body]);
+    let taken = take(&pending.infra, &pending.scope, &asked).await?;
+    let is_fresh = matches!(taken, Opened::Fresh(_));
+    let _ = pending.opened.set(taken);
+    // The transport replaces this refusal by the first answer.
+    if is_fresh { Ok(()) } else { Err(Error::IdempotencyKeyInUse { retry_after: 1 }) }
+}
+
+async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened> {
+    let now = infra.clock.now();
+    let attempt = uuid_v7(now);
+    let mut connection = infra.pool.acquire().await?;
+    let (expired, abandoned) = (now - LIFE, now - LEASE);
+    if store::upsert_attempt(&mut connection, scope, request, attempt, now, expired, abandoned)
+        .await?
+    {
+        return Ok(Opened::Fresh(attempt));
+    }
+    let in_use = Error::IdempotencyKeyInUse { retry_after: 1 };
+    // Deleted a moment ago, because the first request was refused.
+    let Some(stored) = store::find_stored(&mut connection, scope).await? else {
+        return Err(in_use);
+    };
+    if stored.request != request {
+        return Err(Error::IdempotencyKeyReused);
+    }
+    let Stored { attempt, status: Some(status), answer: Some(answer), .. } = stored else {
+        return Err(in_use);
+    };
+    let body = infra.answer_encryptor.open(attempt, &answer);
+    let body = body.ok_or_else(|| Error::internal("a stored answer cannot be opened"))?;
+    let status = u16::try_from(status).map_err(Error::internal)?;
+    Ok(Opened::Answered { status, body })
+}
+
+/// Stores what the current request answers in the transaction that creates it. Without a key nothing is
+/// done; a request whose key was taken over fails.
+pub async fn keep(
+    infra: &Infra,
+    connection: &mut PgConnection,
+    answer: &impl Serialize,
+) -> Result<()> {
+    let Some(pending) = current() else { return Ok(()) };
+    let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };
+    let body = serde_json::to_vec(answer).map_err(Error::internal)?;
+    let sealed = infra.answer_encryptor.seal(*attempt, &body)?;
+    match store::update_answer(connection, &pending.scope, *attempt, CREATED, &sealed).await? {
+        true => Ok(()),
+        false => Err(Error::IdempotencyKeyInUse { retry_after: 1 }),
+    }
+}
+
+/// Deletes expired keys, at most `limit`.
+pub async fn delete_expired(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    store::delete_expired(connection, now - LIFE, limit).await
+}

@@ -1,0 +1,25 @@
+use chrono::Duration;
+use sqlx::PgConnection;
+
+use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// The limit for changes of what visitors of an account's pixels are served. Each change may be
+/// stored permanently, in the public log too, and every node rebuilds its scripts.
+const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
+
+/// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
+pub async fn count_publication(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: &AccountId,
+) -> Result<()> {
+    if !infra.config.rate_limits {
+        return Ok(());
+    }
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    let (now, key) = (infra.clock.now(), BucketKey::publications(account_id));
+    take(connection, &key, now, PUBLICATIONS, too_many).await
+}

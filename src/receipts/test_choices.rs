@@ -1,0 +1,104 @@
+//! Choices that are made under a pixel's test id. They are in a table of their own, which nothing reads that reads
+//! the choices of visitors, and have no events, no leaves in the log and no counts.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::receipt::{Receipt, SignedReceipt};
+use super::store::latest::LatestConsent;
+use super::store::test_receipts::{self as store, TestReceipt};
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels::input::OfPixel;
+use crate::pixels::setup::find_for;
+use crate::policies::sites::Site;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// The number of test choices of a pixel that are kept, however many are made in seven days.
+const KEPT: i64 = 1_000;
+const LISTED: i64 = 20;
+
+/// Stores a choice, or finds the stored one that it repeats; `None` for a pixel that is gone.
+pub(super) async fn record(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    test: TestReceipt,
+) -> Result<Option<SignedReceipt>> {
+    let mut connection = infra.pool.acquire().await?;
+    if store::insert_test_receipt(&mut connection, pixel_id, &test).await? {
+        store::delete_surplus(&mut connection, pixel_id, KEPT).await?;
+        return Ok(Some(test.signed));
+    }
+    match test.choice {
+        Some(choice) => store::find_test_choice(&mut connection, pixel_id, choice).await,
+        None => Ok(None),
+    }
+}
+
+/// The latest test choice of a visitor, with the settings of the pixel.
+pub(super) async fn find_latest(
+    infra: &Infra,
+    site: &Site,
+    visitor_id: &VisitorId,
+) -> Result<Option<LatestConsent>> {
+    let mut connection = infra.pool.acquire().await?;
+    let pixel_id = &site.pixel.pixel_id;
+    let found = store::list_of_visitor(&mut connection, pixel_id, visitor_id, 1).await?;
+    Ok(found.into_iter().next().map(|TestReceipt { signed, expires_at, .. }| LatestConsent {
+        signed,
+        seq: 0,
+        expires_at,
+        consent_in_force: site.policy_in_force().is_some(),
+        current_policy_hash: site.policy.as_ref().map(|policy| policy.hash.clone()),
+    }))
+}
+
+/// The test choices of the visitor of a test receipt, newest first.
+pub(super) async fn list_like(
+    infra: &Infra,
+    newest: &Receipt,
+    limit: usize,
+) -> Result<Vec<SignedReceipt>> {
+    let Some(pixel_id) = newest.pixel_id.tested() else { return Ok(Vec::new()) };
+    let limit = i64::try_from(limit).map_err(Error::internal)?;
+    let mut connection = infra.pool.acquire().await?;
+    let found =
+        store::list_of_visitor(&mut connection, &pixel_id, &newest.visitor_id, limit).await?;
+    Ok(found.into_iter().map(|test| test.signed).collect())
+}
+
+/// The latest choices that were made under a pixel's test id.
+#[derive(Serialize, JsonSchema)]
+pub struct TestChoices {
+    /// Newest first, at most 20.
+    pub receipts: Vec<Receipt>,
+}
+
+/// Reads the latest test choices of the caller's pixel.
+pub struct ReadTestChoices;
+
+impl Capability for ReadTestChoices {
+    const NAME: &'static str = "read_test_choices";
+    type Part = Infra;
+    type Access = ActiveAccount<Reads>;
+    type Input = OfPixel;
+    type Output = TestChoices;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<TestChoices> {
+        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        let found = store::list_of_pixel(&mut connection, &pixel_id, LISTED).await?;
+        Ok(TestChoices { receipts: found.into_iter().map(|test| test.signed.receipt).collect() })
+    }
+}

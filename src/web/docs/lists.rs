@@ -1,0 +1,43 @@
+//! The members of lists that the transport adds ([`crate::http::listed`]).
+
+use serde_json::{Value, json};
+
+use super::tidy::operations;
+
+/// The operations that answer with a list, and the schemas of their pages.
+const LISTS: &[(&str, &[&str])] = &[
+    ("list_plans", &["PlanList"]),
+    ("list_pixels", &["PixelList"]),
+    ("list_api_keys", &["KeyList"]),
+    ("list_members", &["MemberList"]),
+    ("list_webhooks", &["EndpointList"]),
+    ("list_webhook_deliveries", &["DeliveryList"]),
+    ("read_consent_log", &["ConsentLog"]),
+    ("read_account_events", &["EventPage"]),
+    ("list_suppressions", &["SuppressionPage"]),
+    ("list_erasure_requests", &["ErasureRequestPage"]),
+    ("list_withdrawn_contacts", &["WithdrawnContacts"]),
+    ("read_contacts", &["ContactPage", "ContactsOfDay", "ChangedContacts"]),
+];
+
+pub fn add_to(document: &mut Value) {
+    for name in LISTS.iter().flat_map(|(_, schemas)| *schemas) {
+        let schema = &mut document["components"]["schemas"][*name];
+        schema["properties"]["next"] = json!({
+            "type": ["string", "null"],
+            "format": "uri",
+            "description": "The address of the next page; null on the last one.",
+        });
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.push(json!("next"));
+        }
+    }
+    for operation in operations(document) {
+        if LISTS.iter().any(|(name, _)| operation["operationId"] == *name) {
+            operation["responses"]["200"]["headers"]["Link"] = json!({
+                "description": "The address of the next page, with `rel=\"next\"`.",
+                "schema": {"type": "string"},
+            });
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The header `Idempotency-Key` in the description ([`crate::http::once`]).
+
+use serde_json::{Value, json};
+
+use crate::http::once::{HEADER, is_repeatable};
+
+pub fn add_to(document: &mut Value) {
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths.filter(|(path, _)| is_repeatable(path)) {
+        // Lists are sent in pieces, which the key does not cover.
+        let Some(operation) = item.get_mut("post").filter(|_| !path.ends_with("/import")) else {
+            continue;
+        };
+        let parameter = json!({
+            "name": HEADER,
+            "in": "header",
+            "required": false,
+            "description": "A key of your own, such as a UUID: the same request with the same key gets the \
+                first answer again for 24 hours. Another request with it is 422, a concurrent one 409.",
+            "schema": {"type": "string", "minLength": 16, "maxLength": 255},
+        });
+        match operation["parameters"].as_array_mut() {
+            Some(parameters) => parameters.push(parameter),
+            None => operation["parameters"] = json!([parameter]),
+        }
+        for (status, refusal) in REFUSALS {
+            add_refusal(&mut operation["responses"][status], refusal);
+        }
+    }
+}
+
+const REFUSALS: [(&str, &str); 3] = [
+    ("400", "the key is malformed"),
+    ("409", "a request with the key is being answered"),
+    ("422", "the key was used for another request"),
+];
+
+/// Adds a refusal by a sentence to the answers of a status, which may have a list of errors already.
+fn add_refusal(response: &mut Value, refusal: &str) {
+    let problem = json!({"$ref": "#/components/schemas/Problem"});
+    let content = |schema| json!({"application/problem+json": {"schema": schema}});
+    if response.is_null() {
+        *response =
+            json!({"description": format!("{HEADER}: {refusal}"), "content": content(problem)});
+        return;
+    }
+    let schema = &mut response["content"]["application/problem+json"]["schema"];
+    if *schema != problem {
+        *schema = json!({"anyOf": [schema.take(), problem]});
+    }
+}

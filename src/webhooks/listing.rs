@@ -1,0 +1,40 @@
+use super::endpoint::{EndpointList, EndpointView};
+use super::store::endpoints as store;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::scope::{Reads, Scope};
+use crate::accounts::tool::Tool;
+use crate::error::Result;
+use crate::infra::Infra;
+
+pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
+    let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
+    let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
+    // Addresses may contain secrets for writing to other services, so `read` sees them shortened.
+    let webhooks = match caller.scope {
+        Scope::Read => views.map(EndpointView::without_secrets).collect(),
+        Scope::Operate | Scope::Full => views.collect(),
+    };
+    Ok(EndpointList { webhooks })
+}
+
+/// Lists the account's endpoints, without their secrets.
+pub struct ListWebhooks;
+
+impl Capability for ListWebhooks {
+    const NAME: &'static str = "list_webhooks";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List webhooks",
+        "Lists the account's webhooks, and which of them are paused or fail.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = NoInput;
+    type Output = EndpointList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<EndpointList> {
+        list(infra, &caller).await
+    }
+}

@@ -1,0 +1,156 @@
+//! Every list is read to its end by `next`, while others write: nothing twice, nothing missed.
+
+use std::collections::BTreeSet;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::contacts::{hem, person};
+use crate::support::{Answer, App};
+
+/// The items of all pages. `between` is called after each page.
+async fn walk(
+    app: &App,
+    key: &str,
+    path: &str,
+    items: &str,
+    id: &str,
+    mut between: impl AsyncFnMut(usize),
+) -> Vec<String> {
+    let (mut next, mut found, mut pages) = (Some(app.url(path)), Vec::new(), 0);
+    while let Some(address) = next {
+        let answer = Answer::of(app.client.get(&address).bearer_auth(key)).await;
+        let page = answer.expect(200);
+        let listed = page[items].as_array().unwrap_or_else(|| panic!("{page}"));
+        found.extend(listed.iter().map(|item| match &item[id] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }));
+        next = page["next"].as_str().map(str::to_owned);
+        assert!(page.get("next").is_some(), "{address} does not say whether more follows");
+        let link = next.as_ref().map(|next| format!("<{next}>; rel=\"next\""));
+        assert_eq!(answer.header("link"), link.as_deref(), "{address}");
+        between(pages).await;
+        pages += 1;
+        assert!(pages < 100, "{path} has no end");
+    }
+    found
+}
+
+fn assert_complete(found: &[String], wanted: &BTreeSet<String>) {
+    let once = found.iter().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(once.len(), found.len(), "twice: {found:?}");
+    let missed = wanted.difference(&once).collect::<Vec<_>>();
+    assert!(missed.is_empty(), "missed: {missed:?}");
+}
+
+#[tokio::test]
+async fn contacts_by_each_of_their_cursors() {
+    let app = App::spawn().await;
+    let (ann, pixel) = app.shop().await;
+    app.store_people(&ann.key, &pixel, 0..25).await.expect(200);
+    let wanted = (0..25).map(hem).collect::<BTreeSet<_>>();
+    for (round, query) in ["after=0&limit=4", "changed_after=0&limit=4", "on=2026-03-10&limit=4"]
+        .into_iter()
+        .enumerate()
+    {
+        let path = format!("/v1/pixels/{pixel}/contacts?{query}");
+        let found = walk(&app, &ann.key, &path, "contacts", "hem", async |page| {
+            let number = 1_000 + 100 * round + page;
+            if page < 4 {
+                app.store(&ann.key, &pixel, json!([person(number)])).await.expect(200);
+            }
+        });
+        assert_complete(&found.await, &wanted);
+    }
+    let whole = format!("/v1/pixels/{pixel}/contacts?on=2026-03-10");
+    walk(&app, &ann.key, &whole, "contacts", "hem", async |page| assert_eq!(page, 0)).await;
+}
+
+#[tokio::test]
+async fn the_consent_log_and_withdrawn_contacts() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let mut wanted = BTreeSet::new();
+    for number in 0..11 {
+        let visitor = format!("visitor-{number}");
+        app.recorded(&site.acceptance(&visitor)).await;
+        wanted.insert(visitor);
+    }
+    let path = format!("/v1/pixels/{}/consent?limit=3&state=accepted", site.pixel_id);
+    let found = walk(&app, &ann.key, &path, "events", "visitor_id", async |page| {
+        app.recorded(&site.acceptance(&format!("later-{page}"))).await;
+    });
+    assert_complete(&found.await, &wanted);
+    let path = format!("/v1/pixels/{}/contacts/withdrawn?limit=2", site.pixel_id);
+    assert_eq!(walk(&app, &ann.key, &path, "withdrawn", "id", async |_| ()).await.len(), 0);
+}
+
+#[tokio::test]
+async fn suppressions_and_events_of_the_account() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    for number in 0..9 {
+        let path = format!("/v1/suppressions/{}", hem(2 * number));
+        app.call(Method::PUT, &path, &ann.key, Value::Null).await.expect(204);
+    }
+    let wanted = (0..9).map(|number| hem(2 * number)).collect();
+    let found =
+        walk(&app, &ann.key, "/v1/suppressions?limit=2", "suppressions", "hem", async |page| {
+            let path = format!("/v1/suppressions/{}", hem(2 * page + 1));
+            app.call(Method::PUT, &path, &ann.key, Value::Null).await.expect(204);
+        });
+    assert_complete(&found.await, &wanted);
+    let all = walk(&app, &ann.key, "/v1/account/events", "events", "event_id", async |_| ()).await;
+    let wanted = all.into_iter().collect::<BTreeSet<_>>();
+    assert!(wanted.len() > 4, "{wanted:?}");
+    let found =
+        walk(&app, &ann.key, "/v1/account/events?limit=3", "events", "event_id", async |page| {
+            let path = format!("/v1/suppressions/{}", hem(1_000 + page));
+            app.call(Method::PUT, &path, &ann.key, Value::Null).await.expect(204);
+        });
+    assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test]
+async fn requests_for_erasure() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let ask = async |visitor: &str| {
+        app.recorded(&site.acceptance(visitor)).await;
+        let body = json!({"pixel_id": site.pixel_id, "visitor_id": visitor});
+        app.post("/v1/consent/erasure-requests", body).await.expect(202);
+    };
+    for number in 0..7 {
+        ask(&format!("visitor-{number}")).await;
+    }
+    let wanted = (0..7).map(|number| format!("visitor-{number}")).collect();
+    let path = format!("/v1/pixels/{}/erasure-requests?limit=2", site.pixel_id);
+    let found = walk(&app, &ann.key, &path, "requests", "visitor_id", async |page| {
+        if page < 3 {
+            ask(&format!("later-{page}")).await;
+        }
+    });
+    assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test]
+async fn lists_of_one_page_say_so() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    app.pixel(&ann.key, "ann.example").await;
+    let hook = json!({"url": "https://hooks.example/x"});
+    let hook = app.call(Method::POST, "/v1/webhooks", &ann.key, hook).await.expect(201);
+    let deliveries = format!("/v1/webhooks/{}/deliveries", hook["endpoint_id"].as_str().unwrap());
+    for (path, items) in [
+        ("/v1/pixels", "pixels"),
+        ("/v1/api-keys", "api_keys"),
+        ("/v1/webhooks", "webhooks"),
+        ("/v1/account/members", "members"),
+        (&*deliveries, "deliveries"),
+    ] {
+        walk(&app, &ann.key, path, items, "id", async |page| assert_eq!(page, 0)).await;
+    }
+}
