@@ -61,7 +61,7 @@ pub async fn issue(infra: &Infra, new: &NewCode<'_>) -> Result<String> {
     Ok(code)
 }
 
-/// What the app shows for its code.
+/// The parameters that an app shows in exchange for its code.
 pub struct Shown<'a> {
     pub code: &'a str,
     pub client_id: &'a str,

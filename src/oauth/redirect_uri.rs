@@ -1,4 +1,4 @@
-//! Where an app may be sent back to: its site, a port of the person's own machine, or a program by a
+//! The address that an app is sent back to: its site, a port of the person's own machine, or a program by a
 //! scheme of its own (RFC 8252).
 
 use url::{Host, Url};
@@ -64,7 +64,7 @@ impl RedirectUri {
         matches!((without_port(self), without_port(asked)), (Some(one), Some(other)) if one == other)
     }
 
-    /// Whom the answer goes to, as people read it.
+    /// The receiver of the answer, in a form that people read.
     pub fn destination(&self) -> String {
         match self.url.scheme() {
             "https" => self.url.host_str().unwrap_or_default().to_owned(),

@@ -12,7 +12,7 @@ use crate::infra::limits::per_client::{self, Limit};
 const MOST_DOCUMENTS: u64 = 1_000;
 const DOCUMENT_LIFE: Duration = Duration::from_secs(3600);
 
-/// What the parts of the protocol share. Clones share the documents.
+/// State that the parts of the protocol share. Clones share the documents.
 #[derive(Clone)]
 pub struct OAuth {
     pub infra: Infra,
@@ -31,7 +31,7 @@ impl OAuth {
         self.infra.base_url()
     }
 
-    /// What tokens are for (RFC 8707).
+    /// The resource that tokens are valid for (RFC 8707).
     pub fn resource(&self) -> String {
         format!("{}/mcp", self.infra.base_url())
     }

@@ -129,7 +129,7 @@ pub async fn revoke(oauth: &OAuth, token: &str, client_id: Option<&str>) -> Resu
     Ok(())
 }
 
-/// Who calls with an access token. Failed ones count as failed keys do.
+/// Identifies the holder of an access token. Failed ones count as failed keys do.
 pub async fn admit(oauth: &OAuth, credentials: &Credentials, token: &str) -> Result<Holder> {
     let find = async {
         let now = oauth.infra.clock.now();
