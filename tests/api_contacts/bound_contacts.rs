@@ -345,6 +345,10 @@ async fn tools_tell_the_same_of_consent() {
     shop.refuse("ann", "withdrawn").await;
     shop.withdrawn_are(2).await;
     let listed = tool("list_withdrawn_contacts", json!({"limit": 1})).await;
-    assert_eq!(listed, shop.withdrawn("?limit=1").await);
+    let mut over_http = shop.withdrawn("?limit=1").await;
+    let next = over_http.as_object_mut().unwrap().remove("next").unwrap();
+    let rest = format!("/contacts/withdrawn?limit=1&after={}", listed["high_water"]);
+    assert!(next.as_str().unwrap().ends_with(&rest), "{next}");
+    assert_eq!(listed, over_http);
     assert_eq!(tool("read_contacts", json!({"after": 0})).await["contacts"], json!([]));
 }
