@@ -104,7 +104,7 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
     await owner.getByRole('button', { name: 'Review and publish' }).click();
     await owner.getByRole('checkbox', { name: 'Publish without these details' }).check();
     await owner.getByRole('button', { name: 'Publish', exact: true }).click();
-    const line = owner.getByRole('textbox', { name: 'Snippet' });
+    const line = owner.getByRole('textbox', { name: 'Snippet', exact: true });
     await expect(line).toHaveValue(/<script/);
     await owner.getByRole('button', { name: 'Verify now' }).click();
     await expect(owner.getByText('Snippet not found').first()).toBeVisible();

@@ -31,7 +31,7 @@ test('a person signs up, adds a site and gets its snippet', async ({ page }) => 
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Install');
   await expectAccessible(page, 'install');
-  await expect(page.getByRole('textbox', { name: 'Snippet' })).toHaveValue(/<script async src="/);
+  await expect(page.getByRole('textbox', { name: 'Snippet', exact: true })).toHaveValue(/<script async src="/);
   await page.getByRole('button', { name: 'Copy snippet' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await page.getByRole('link', { name: 'Sites', exact: true }).click();
@@ -72,7 +72,7 @@ test('a site of another account can be claimed, with a DNS record or the snippet
   await page.getByRole('button', { name: 'Claim this site' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Claim ${host}`);
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue(`_assent.${host}`);
-  await expect(page.getByRole('textbox', { name: 'Snippet' })).toHaveValue(/<script async src="/);
+  await expect(page.getByRole('textbox', { name: 'Snippet', exact: true })).toHaveValue(/<script async src="/);
   await page.getByRole('button', { name: 'Copy value' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await expectAccessible(page, 'claim');
@@ -151,7 +151,7 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
     await page.getByRole('button', { name: 'Review and publish' }).click();
     await page.getByRole('checkbox', { name: 'Publish without these details' }).check();
     await page.getByRole('button', { name: 'Publish', exact: true }).click();
-    await expect(page.getByRole('textbox', { name: 'Snippet' })).toHaveValue(/<script async src="/);
+    await expect(page.getByRole('textbox', { name: 'Snippet', exact: true })).toHaveValue(/<script async src="/);
     await page.getByRole('link', { name: 'Remove this site' }).click();
     const host = await page.locator('label bdi').textContent();
     await page.getByLabel('Type').fill('something else');
