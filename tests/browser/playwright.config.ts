@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig, Project } from '@playwright/test';
-import { CHROMIUM_ONLY } from './support/browsers';
+import { CHROMIUM_ONLY, QUICK_FIREFOX_LEAVES_OUT } from './support/browsers';
 
 /** Debian's Firefox, controlled by WebDriver BiDi. It is used where it is installed. */
 const firefox = process.env.FIREFOX || '/usr/bin/firefox-esr';
@@ -11,6 +11,7 @@ if (existsSync(firefox)) {
     name: 'firefox',
     use: { browserName: 'firefox', channel: 'moz-firefox' },
     grepInvert: new RegExp(CHROMIUM_ONLY),
+    testIgnore: process.env.QUICK_FIREFOX ? QUICK_FIREFOX_LEAVES_OUT : [],
   });
 }
 

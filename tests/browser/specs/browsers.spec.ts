@@ -25,7 +25,7 @@ const listed = async (project: string): Promise<Map<string, string[]>> => {
   const folder = resolve(__dirname, '..');
   const playwright = resolve(folder, 'node_modules/.bin/playwright');
   // Listing starts no browser, so any existing file makes the project `firefox` available.
-  const env = { ...process.env, FIREFOX: process.execPath };
+  const env = { ...process.env, FIREFOX: process.execPath, QUICK_FIREFOX: '' };
   const list = ['test', '--list', '--reporter=json', `--project=${project}`];
   const { stdout } = await promisify(execFile)(playwright, list, { cwd: folder, env, maxBuffer: 1 << 26 });
   const { suites } = JSON.parse(stdout) as { suites: Suite[] };
