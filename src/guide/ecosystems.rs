@@ -63,7 +63,7 @@ impl Ecosystem {
 /// The version of every package.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the document about packages contains beside its own text.
+/// Adds the version and the steps of every ecosystem, for the document about packages.
 pub(super) fn add_to(context: &mut Context, base_url: &str) {
     let section =
         |it: &Ecosystem| Section { name: it.name, text: it.markdown(base_url, "PIXEL_ID") };
