@@ -147,6 +147,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "DATABASE_URL": head.rsplit("/", 1)[0] + "/" + database + (f"?{query}" if query else ""),
         "ROCKET_ADDRESS": "127.0.0.1", "ROCKET_PORT": str(port), "BASE_URL": f"http://localhost:{port}",
         "RECEIPT_SECRETS": "package-tests-only-0123456789abcdef0123456789abcdef", "RATE_LIMITS": "off",
+        "LOG_KEY": "2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfe",
         "WEBHOOK_RESOLVE": f"{HOOKS}=127.0.0.1:{receiver.port}", "WEBHOOK_CA_FILE": str(receiver.authority),
     }
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

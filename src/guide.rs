@@ -1,5 +1,6 @@
 //! The guide for integrators, in one text for people, programs and agents.
 
+pub mod ecosystems;
 pub mod topics;
 
 use pulldown_cmark::{Options, Parser, html};

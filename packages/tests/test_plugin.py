@@ -44,3 +44,12 @@ def test_the_readme_has_the_fields_of_the_directory(name: str) -> None:
     short = body.strip().splitlines()[0]
     assert 0 < len(short) <= 150
     assert [f"== {section} ==" in body for section in ("Description", "Installation", "Frequently Asked Questions", "Changelog")] == [True] * 4
+
+
+def test_the_readme_names_what_the_settings_page_shows() -> None:
+    _, _, body = (PLUGIN / "readme.txt").read_text().partition("== Installation ==")
+    named = set(re.findall(r'"([^"]+)"', body.partition("== Frequently")[0].replace("\n   ", " ")))
+    assert named == {"Connect by signing in", "Privacy settings", "Your data"}
+    shown = (PLUGIN / "languages/assent-consent.pot").read_text()
+    for name in named | {"Consent", "Address of the service"}:
+        assert f'msgid "{name}"' in shown, name

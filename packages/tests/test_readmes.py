@@ -65,6 +65,38 @@ def test_the_lines_of_the_web_readme_are_in_the_tested_applications() -> None:
             assert line in lines, f"{file} does not contain: {line}"
 
 
+@pytest.mark.parametrize(
+    ("ecosystem", "source", "pixel"),
+    [
+        ("react", "web/apps/vite-react/src/main.jsx", "vite-react"),
+        ("next", "web/apps/next/app/layout.jsx", "next"),
+        ("vue", "web/apps/vite-vue/src/main.js", "vite-vue"),
+        ("nuxt", "web/apps/nuxt/nuxt.config.mjs", "nuxt"),
+        ("svelte", "web/apps/sveltekit/src/routes/+layout.svelte", "sveltekit"),
+        ("astro", "web/apps/astro/astro.config.mjs", "astro"),
+        ("python", "python/README.md", "PIXEL_ID"),
+        ("php", "php/README.md", "PIXEL_ID"),
+    ],
+)
+def test_the_lines_that_the_service_shows_are_tested_ones(ecosystem: str, source: str, pixel: str) -> None:
+    text = (PACKAGES.parent / f"templates/texts/ecosystems/{ecosystem}.md.tera").read_text()
+    base = "https://consent.example.com" if source.endswith(".md") else "http://consent.example"
+    shown = text.replace("{{ base_url }}", base).replace("{{ pixel_id }}", pixel)
+    found = re.findall(r"^```(?!sh)\S+\n(.*?)^```$", shown, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1
+    lines = (PACKAGES / source).read_text().splitlines()
+    assert [line for line in found[0].splitlines() if line not in lines] == []
+
+
+def test_the_files_that_the_service_names_are_those_of_a_release() -> None:
+    texts = "".join(file.read_text() for file in (PACKAGES.parent / "templates/texts/ecosystems").iterdir())
+    named = set(re.findall(r"[\w-]+-\{\{ version \}\}[\w.-]*", texts))
+    release = (PACKAGES.parent / "scripts/release").read_text()
+    assert named == {"assent-consent-wordpress-{{ version }}.zip", "assent-web-{{ version }}.tgz", "assent_consent-{{ version }}-py3-none-any.whl", "assent-{{ version }}.php"}
+    for name in named - {"assent_consent-{{ version }}-py3-none-any.whl"}:
+        assert name.replace("{{ version }}", "$version") in release, name
+
+
 def test_the_server_code_of_the_web_readme_runs(site: Any, delivery: Any, tmp_path: pathlib.Path) -> None:
     (code,) = [code for language, code in blocks("web") if language == "js server"]
     module = tmp_path / "server.mjs"

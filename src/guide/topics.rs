@@ -1,7 +1,10 @@
 //! Short documents, each about one subject, for models that cannot read the whole reference.
 
-use super::{html_of, markdown, render, with_copies};
+use tera::Context;
+
+use super::{ecosystems, html_of, markdown, with_copies};
 use crate::error::codes::CODES;
+use crate::infra::templates;
 
 pub struct Topic {
     /// The last part of its address.
@@ -10,7 +13,12 @@ pub struct Topic {
     pub about: &'static str,
 }
 
-pub const TOPICS: [Topic; 8] = [
+pub const TOPICS: [Topic; 9] = [
+    Topic {
+        slug: "packages",
+        title: "Packages",
+        about: "WordPress, React, Next, Vue, Nuxt, Svelte, Astro, Python, PHP: the package of an ecosystem",
+    },
     Topic {
         slug: "front-end",
         title: "Front end",
@@ -59,7 +67,11 @@ impl Topic {
     }
 
     pub fn markdown(&self, base_url: &str) -> String {
-        render(&format!("texts/topics/{}.md", self.slug), base_url)
+        let mut context = Context::new();
+        context.insert("base_url", base_url);
+        ecosystems::add_to(&mut context, base_url);
+        let name = format!("texts/topics/{}.md", self.slug);
+        templates::render(&name, &context).expect("the templates of topics render")
     }
 
     pub fn address(&self, base_url: &str) -> String {

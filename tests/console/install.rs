@@ -1,6 +1,7 @@
 //! Snippet, install check and removal of a site in the console.
 
 use reqwest::Method;
+use serde_json::json;
 
 use crate::support::console::{Browser, leads_to};
 use crate::support::setup::set_install_status;
@@ -27,6 +28,49 @@ async fn an_install_check_shows_its_result_and_a_remedy() {
         leads_to(&checked, &format!("{address}#state"));
         let page = browser.page(&address).await;
         assert!(page.contains(state) && page.contains(cure), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn the_package_of_an_ecosystem_comes_before_the_snippet() {
+    let scene = Scene::new().await;
+    let mut browser = scene.app.browser_of(&scene.ann.key).await;
+    let (pixel, base) = (&scene.pixel, &scene.app.base);
+    let address = format!("/console/sites/{pixel}/install");
+    let off = browser.page(&format!("{address}?with=next")).await;
+    assert!(off.contains("The popup is off") && off.contains("another consent tool"), "{off}");
+    assert!(!off.contains("Snippet to paste instead"), "{off}");
+    let policy = json!({"controller_name": "Shop", "purposes": ["analytics"]});
+    let consent = format!("/v1/pixels/{pixel}/consent");
+    scene.app.call(Method::POST, &consent, &scene.ann.key, policy).await.expect(200);
+    let tag = format!("{base}/px/{pixel}.js");
+    for (name, file) in [
+        ("wordpress", "assent-consent-wordpress-1.0.0.zip"),
+        ("react", "./assent-web-1.0.0.tgz"),
+        ("next", "@assent/web/next"),
+        ("vue", "@assent/web/vue"),
+        ("nuxt", "@assent/web/nuxt"),
+        ("svelte", "@assent/web/svelte"),
+        ("astro", "@assent/web/astro"),
+        ("python", "./assent_consent-1.0.0-py3-none-any.whl"),
+        ("php", "assent-1.0.0.php"),
+    ] {
+        let page = browser.page(&format!("{address}?with={name}#line")).await;
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
+        assert!(place(file) < place(&tag.replace('/', "&#x2F;")), "{name}: {page}");
+        let current = format!("<a href=\"?with={name}#line\" aria-current=\"true\">");
+        assert!(page.contains(&current), "{name}: {page}");
+        assert!(!page.contains("PIXEL_ID"), "{name}: {page}");
+        let steps = page.split("class=\"package\"").nth(1).expect("steps");
+        let (steps, _) = steps.split_once("only if they say that it is theirs").expect("a caution");
+        assert!(name == "wordpress" || steps.contains(&**pixel), "{name}: {steps}");
+        let pastes = ["python", "php"].contains(&name);
+        assert_eq!(page.contains("Snippet to paste instead"), !pastes, "{name}: {page}");
+    }
+    for none in ["", "?with=", "?with=nothing", "?with=<b>"] {
+        let page = browser.page(&format!("{address}{none}")).await;
+        assert!(!page.contains("class=\"package\"") && !page.contains("<b>"), "{none}: {page}");
+        assert!(page.contains("<a href=\"?#line\" aria-current=\"true\">"), "{none}: {page}");
     }
 }
 

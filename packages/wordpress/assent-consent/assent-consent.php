@@ -21,6 +21,8 @@ const OPTION = 'assent_consent';
 
 const PURPOSES = ['analytics', 'resolution', 'newsletter', 'email_sharing', 'phone_sharing', 'partner_email', 'partner_calls', 'partner_sms'];
 
+require __DIR__ . '/service.php';
+require __DIR__ . '/sign-in.php';
 require __DIR__ . '/settings.php';
 require __DIR__ . '/gate.php';
 require __DIR__ . '/consent.php';

@@ -35,12 +35,20 @@ function show_page(): void
             <input type="hidden" name="action" value="assent_consent_connect">
             <?php wp_nonce_field('assent_consent_connect'); ?>
             <h2><?php esc_html_e('Connect', 'assent-consent'); ?></h2>
-            <p><?php esc_html_e('The key is used once, to find or create the pixel of this site, and is not stored.', 'assent-consent'); ?></p>
-            <?php
-            text_field('service', 'url', __('Address of the service', 'assent-consent'), $options['service']);
-            text_field('key', 'password', __('API key', 'assent-consent'), '');
-            submit_button(__('Connect', 'assent-consent'));
-            ?>
+            <?php text_field('service', 'url', __('Address of the service', 'assent-consent'), $options['service'], true); ?>
+            <p><?php esc_html_e('You sign in at the service, or sign up, and allow this site to find or create its pixel. The permission ends as soon as that is done, and nothing of it is stored.', 'assent-consent'); ?></p>
+            <?php if (!can_sign_in()) : ?>
+                <p><strong><?php esc_html_e('Signing in needs https, and this page was opened without it.', 'assent-consent'); ?></strong></p>
+            <?php endif; ?>
+            <?php submit_button(__('Connect by signing in', 'assent-consent'), 'primary', 'sign_in', true, can_sign_in() ? [] : ['disabled' => 'disabled']); ?>
+            <details>
+                <summary><?php esc_html_e('Connect with an API key', 'assent-consent'); ?></summary>
+                <p><?php esc_html_e('The key is used once, to find or create the pixel of this site, and is not stored.', 'assent-consent'); ?></p>
+                <?php
+                text_field('key', 'password', __('API key', 'assent-consent'), '', false);
+                submit_button(__('Connect with this key', 'assent-consent'), 'secondary', 'with_key');
+                ?>
+            </details>
         </form>
         <form method="post" action="<?php echo esc_url(admin_url('admin-post.php')); ?>">
             <input type="hidden" name="action" value="assent_consent_save">
@@ -64,24 +72,30 @@ function show_page(): void
     <?php
 }
 
-function text_field(string $name, string $type, string $label, string $value): void
+function text_field(string $name, string $type, string $label, string $value, bool $is_required): void
 {
     printf(
-        '<p><label for="assent-%1$s">%2$s</label><br><input id="assent-%1$s" name="%1$s" type="%3$s" value="%4$s" class="regular-text" autocomplete="off" required></p>',
+        '<p><label for="assent-%1$s">%2$s</label><br><input id="assent-%1$s" name="%1$s" type="%3$s" value="%4$s" class="regular-text" autocomplete="off"%5$s></p>',
         esc_attr($name),
         esc_html($label),
         esc_attr($type),
         esc_attr($value),
+        $is_required ? ' required' : '',
     );
 }
 
 /** Ends the request unless the form is genuine and its sender may change settings. */
 function require_form(string $action): void
 {
+    require_right();
+    check_admin_referer($action);
+}
+
+function require_right(): void
+{
     if (!current_user_can('manage_options')) {
         wp_die(esc_html__('You may not change these settings.', 'assent-consent'), '', ['response' => 403]);
     }
-    check_admin_referer($action);
 }
 
 /** Shows the settings page again, with a message, which WordPress prints as it is. */
@@ -96,16 +110,29 @@ function back(string $message, string $type): never
 function connect(): never
 {
     require_form('assent_consent_connect');
-    $service = untrailingslashit(esc_url_raw(trim((string) wp_unslash($_POST['service'] ?? '')), ['https', 'http']));
-    $key = trim((string) wp_unslash($_POST['key'] ?? ''));
     try {
-        $pixel = find_pixel($service, $key, (string) wp_parse_url(home_url(), PHP_URL_HOST));
+        $service = service_address((string) wp_unslash($_POST['service'] ?? ''));
+        $key = trim((string) wp_unslash($_POST['key'] ?? ''));
+        if ($key === '' && !isset($_POST['with_key'])) {
+            begin_sign_in($service);
+        }
+        $pixel = find_pixel($service, $key);
     } catch (\RuntimeException $error) {
-        /* translators: %s is the reason */
-        back(sprintf(__('The site could not be connected: %s', 'assent-consent'), $error->getMessage()), 'error');
+        not_connected($error);
     }
+    connected($service, $pixel);
+}
+
+function connected(string $service, string $pixel): never
+{
     update_option(OPTION, array_merge(options(), ['service' => $service, 'pixel' => $pixel]));
     back(__('The site is connected.', 'assent-consent'), 'success');
+}
+
+function not_connected(\RuntimeException $error): never
+{
+    /* translators: %s is the reason */
+    back(sprintf(__('The site could not be connected: %s', 'assent-consent'), $error->getMessage()), 'error');
 }
 
 function save(): never
@@ -115,48 +142,6 @@ function save(): never
     $scripts = sanitize_textarea_field(wp_unslash($_POST['scripts'] ?? ''));
     update_option(OPTION, array_merge(options(), ['embeds' => in_array($embeds, PURPOSES, true) ? $embeds : '', 'scripts' => $scripts]));
     back(__('The settings are saved.', 'assent-consent'), 'success');
-}
-
-/** Finds or creates the pixel of a host, and turns its popup on. Throws with the sentence of the service. */
-function find_pixel(string $service, string $key, string $host): string
-{
-    $host = preg_replace('/^www\./', '', strtolower($host));
-    $pixels = call($service, $key, 'GET', '/v1/pixels')['pixels'] ?? [];
-    $known = is_array($pixels) ? array_column($pixels, 'pixel_id', 'domain')[$host] ?? null : null;
-    $pixel = call($service, $key, ...($known ? ['GET', '/v1/pixels/' . rawurlencode(pixel_id(['pixel_id' => $known]))] : ['POST', '/v1/pixels', ['domain' => $host]]));
-    if (empty($pixel['consent_enabled'])) {
-        $policy = ['controller_name' => wp_specialchars_decode(get_bloginfo('name'), ENT_QUOTES) ?: $host, 'purposes' => ['analytics', 'resolution']];
-        call($service, $key, 'POST', '/v1/pixels/' . rawurlencode(pixel_id($pixel)) . '/consent', $policy);
-    }
-    return pixel_id($pixel);
-}
-
-/** @param array<string, mixed> $pixel */
-function pixel_id(array $pixel): string
-{
-    $id = $pixel['pixel_id'] ?? null;
-    if (!is_string($id) || preg_match('/^[A-Za-z0-9_-]{1,64}$/', $id) !== 1) {
-        throw new \RuntimeException(__('the answer is not that of a consent service', 'assent-consent'));
-    }
-    return $id;
-}
-
-/** @return array<string, mixed> */
-function call(string $service, string $key, string $method, string $path, mixed $body = null): array
-{
-    $headers = ['Authorization' => "Bearer $key", 'Content-Type' => 'application/json', 'Accept' => 'application/json'];
-    $request = ['method' => $method, 'timeout' => 15, 'redirection' => 0, 'headers' => $headers];
-    $answer = wp_remote_request($service . $path, $request + ($body === null ? [] : ['body' => wp_json_encode($body)]));
-    if (is_wp_error($answer)) {
-        throw new \RuntimeException($answer->get_error_message());
-    }
-    $status = (int) wp_remote_retrieve_response_code($answer);
-    $read = json_decode(wp_remote_retrieve_body($answer), true);
-    if ($status < 200 || $status > 299 || !is_array($read)) {
-        $detail = is_array($read) && is_string($read['detail'] ?? null) ? $read['detail'] : "status $status";
-        throw new \RuntimeException($detail);
-    }
-    return $read;
 }
 
 add_action('admin_menu', __NAMESPACE__ . '\add_page');

@@ -2,6 +2,7 @@
 
 defined('WP_UNINSTALL_PLUGIN') || exit;
 
+delete_metadata('user', 0, 'assent_consent_sign_in', '', true);
 if (!is_multisite()) {
     delete_option('assent_consent');
     return;

@@ -23,7 +23,7 @@ type Document = Either<Page, Text>;
 
 /// A document about one subject
 ///
-/// `front-end`, `contacts`, `webhooks`, `erasure`, `proof`, `account`, `errors` or `changelog`; Markdown with `.md`
+/// `packages`, `front-end`, `contacts`, `webhooks`, `erasure`, `proof`, `account`, `errors` or `changelog`; Markdown with `.md`
 /// at the end, or with `Accept: text/markdown`.
 #[utoipa::path(
     tag = "Pages",

@@ -46,3 +46,30 @@ test('an install check lists its findings, with their remedies', async ({ page }
   await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The page was read/, /Action needed\s+The policy/, /Hint\s+Google Tag Manager/]);
   await expectAccessible(page, 'install-findings');
 });
+
+test('the steps with the package of an ecosystem come before the snippet', async ({ page }) => {
+  test.setTimeout(TIMEOUT_MS);
+  await openInstall(page);
+  await page.getByRole('link', { name: 'Popup', exact: true }).click();
+  await page.getByRole('button', { name: 'Review and publish' }).click();
+  await page.getByRole('checkbox', { name: 'Publish without these details' }).check();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  const ecosystems = page.getByRole('navigation', { name: /made with/ });
+  await expect(ecosystems.getByRole('link')).toHaveText(['WordPress', 'React', 'Next', 'Vue', 'Nuxt', 'Svelte', 'Astro', 'Python', 'PHP', 'Anything else']);
+  const snippet = page.getByRole('textbox', { name: 'Snippet', exact: true });
+  await expect(snippet).toBeVisible();
+  const tag = (await snippet.inputValue()).match(/src="(.*)\/px\/(.*)\.js"/)!;
+  await ecosystems.getByRole('link', { name: 'Next' }).click();
+  await expect(ecosystems.getByRole('link', { name: 'Next' })).toHaveAttribute('aria-current', 'true');
+  await expect(page.getByText(`<ConsentTag service="${tag[1]}" pixel="${tag[2]}" />`)).toBeVisible();
+  await expect(page.getByRole('button', { name: /copy/i }).first()).toBeVisible();
+  await expect(snippet, 'it is not needed').toBeHidden();
+  await page.getByText('Snippet to paste instead').click();
+  await expect(snippet).toBeVisible();
+  await expectAccessible(page, 'install-next');
+  await ecosystems.getByRole('link', { name: 'WordPress' }).click();
+  await expect(page.getByText(`enter ${tag[1]} and press`)).toBeVisible();
+  await expectAccessible(page, 'install-wordpress');
+  await ecosystems.getByRole('link', { name: 'Anything else' }).click();
+  await expect(snippet).toBeVisible();
+});

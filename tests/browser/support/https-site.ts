@@ -1,3 +1,4 @@
+import { request as sendRequest } from 'node:http';
 import { createServer } from 'node:https';
 import { AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
@@ -35,6 +36,27 @@ ${head}</head><body><main><h1>Ann’s bread</h1><p>Fresh every morning.</p></mai
       resolve({ port, certificate: authority, paste, stop });
     });
   });
+};
+
+/** Serves what a server on this machine serves, over HTTPS. */
+export const startHttpsFront = async (host: string, target: number): Promise<{ port: number; stop(): Promise<void> }> => {
+  const { cert, key } = await certify(host);
+  const server = createServer({ cert, key }, (request, response) => {
+    const headers = { ...request.headers, 'x-forwarded-proto': 'https' };
+    const passed = sendRequest({ host: '127.0.0.1', port: target, method: request.method, path: request.url, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const stop = (): Promise<void> =>
+    new Promise((done) => {
+      server.closeAllConnections();
+      server.close(() => done());
+    });
+  return { port: (server.address() as AddressInfo).port, stop };
 };
 
 /** Creates a certificate for a host, and the authority that issues it. */

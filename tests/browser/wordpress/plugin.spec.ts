@@ -14,6 +14,7 @@ const test = plain.extend<{ requests: string[] }>({
       executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
       args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run', `--host-resolver-rules=${env('rules')}`],
     }),
+  ignoreHTTPSErrors: true,
   requests: async ({ page }, use) => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
@@ -21,25 +22,41 @@ const test = plain.extend<{ requests: string[] }>({
   },
 });
 
-const signIn = async (page: Page): Promise<void> => {
-  await page.goto(`${SITE}/wp-login.php`);
-  await page.getByLabel('Username or Email Address').fill('admin');
+const SECURE_SITE = 'https://wordpress.example';
+
+const signIn = async (page: Page, site = SITE, name = 'admin'): Promise<void> => {
+  await page.goto(`${site}/wp-login.php`);
+  await page.getByLabel('Username or Email Address').fill(name);
   await page.getByLabel('Password', { exact: true }).fill('password');
   await page.getByRole('button', { name: 'Log In' }).click();
   await expect(page.locator('#wpadminbar')).toBeVisible();
 };
 
-const connect = async (page: Page, key: string): Promise<void> => {
-  await page.goto(`${SITE}/wp-admin/options-general.php?page=assent-consent`);
-  await page.getByLabel('Address of the service').fill(env('base'));
+const openSettings = (page: Page, site = SITE) => page.goto(`${site}/wp-admin/options-general.php?page=assent-consent`);
+
+const connect = async (page: Page, key: string, service = env('base')): Promise<void> => {
+  await openSettings(page);
+  await page.getByLabel('Address of the service').fill(service);
+  await page.getByText('Connect with an API key').click();
   await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByRole('button', { name: 'Connect with this key' }).click();
 };
+
+/** Begins to connect by signing in, up to the page of the service. */
+const beginSignIn = async (page: Page): Promise<void> => {
+  await openSettings(page, SECURE_SITE);
+  await page.getByLabel('Address of the service').fill(env('base'));
+  await page.getByRole('button', { name: 'Connect by signing in' }).click();
+};
+
+const allow = (page: Page) => page.getByRole('button', { name: 'Allow' });
 
 const openPrivacyPage = (page: Page) => page.goto(`${SITE}/?pagename=privacy`);
 
 /** The options and user data in WordPress that contain a text. */
 const storedWith = (text: string): string[] => JSON.parse(execFileSync('php', [join(__dirname, 'stored.php'), env('folder'), text]).toString());
+
+const storedPixel = (): string => JSON.parse(execFileSync('php', [join(__dirname, 'stored.php'), env('folder'), 'assent_consent', 'pixel']).toString());
 
 /** PHP's messages about the plugin. */
 const messages = (): string => {
@@ -47,7 +64,7 @@ const messages = (): string => {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter((line) => line.includes('assent-consent')).join('\n') : '';
 };
 
-test('a fresh site is connected, asks, gates content, and is left clean', async ({ page, requests }) => {
+test('a fresh site is connected, asks, gates content, and is left clean', async ({ browser, page, requests }) => {
   test.setTimeout(300_000);
   const thirdParties = (): string[] => requests.filter((url) => /stats|videos/.test(new URL(url).hostname));
 
@@ -66,26 +83,90 @@ test('a fresh site is connected, asks, gates content, and is left clean', async 
     expect(html, 'no tag before the site is connected').not.toContain('/px/');
   });
 
-  await test.step('connect', async () => {
+  await test.step('connect by signing in', async () => {
+    await openSettings(page);
+    await expect(page.getByRole('button', { name: 'Connect by signing in' }), 'without https').toBeDisabled();
+    await signIn(page, SECURE_SITE);
+    await beginSignIn(page);
+    await page.getByRole('link', { name: 'Sign up' }).click();
+    await page.getByLabel('Your name').fill('Ann Lee');
+    await page.getByLabel('Email address').fill('ann@wordpress.example');
+    await page.getByRole('button', { name: 'Sign up' }).click();
+    await expect(page.getByText('WordPress: Shop').first()).toBeVisible();
+    expect(storedWith('assent_consent_sign_in'), 'what the return is compared with').toHaveLength(1);
+    const asked = new URL(page.url()).searchParams;
+    expect([asked.get('code_challenge_method'), asked.get('scope'), asked.get('resource')]).toEqual(['S256', 'operate', `${env('base')}/mcp`]);
+
+    // Answers that do not belong to what was begun here.
+    const back = asked.get('redirect_uri')!;
+    for (const forged of ['', '&code=oac_1&state=guessed', `&code=oac_1&state=${asked.get('state')}&iss=http://another.example`]) {
+      await page.goto(`${back}${forged}`);
+      await expect(page.getByText('The site could not be connected: this sign-in was not begun here, or has expired')).toBeVisible();
+    }
+    await page.goto(`${back}&code=oac_1&state=${asked.get('state')}&iss=${encodeURIComponent(env('base'))}`);
+    await expect(page.getByText(/The site could not be connected: .*code/)).toBeVisible();
+    await expect(page.getByText('This site is not connected.')).toBeVisible();
+    expect(storedWith('assent_consent_sign_in'), 'an answer is used once').toEqual([]);
+
+    await beginSignIn(page);
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await expect(page.getByText('The site could not be connected: the person did not allow it')).toBeVisible();
+    await beginSignIn(page);
+    await page.getByRole('radio', { name: /^Read-only/ }).check();
+    await allow(page).click();
+    await expect(page.getByText(/The site could not be connected: .*scope/)).toBeVisible();
+
+    await beginSignIn(page);
+    await expect(page.getByRole('radio', { name: /^Editor/ })).toBeChecked();
+    await allow(page).click();
+    await expect(page.getByText('The site is connected.')).toBeVisible();
+    expect(page.url()).not.toContain('code=');
+    expect(storedWith('assent_consent'), 'only the settings').toEqual(['assent_consent']);
+    expect(storedWith('oat_'), 'no token').toEqual([]);
+    await page.goto(`${env('base')}/console/account`);
+    await expect(page.getByText('WordPress: Shop'), 'the permission has ended').toHaveCount(0);
+  });
+
+  const key = await test.step('issue a key in the console', async () => {
+    await page.getByLabel('Permissions').selectOption('operate');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    return page.getByLabel('API key').inputValue();
+  });
+
+  await test.step('connect with a key', async () => {
     await connect(page, 'px_wrong');
     await expect(page.getByText('The site could not be connected: invalid api key')).toBeVisible();
     await connect(page, env('key'));
+    await expect(page.getByText('The site could not be connected: domain already registered'), 'the pixel of another account').toBeVisible();
+    await connect(page, key, env('base').replace('http://localhost', 'http://service.example'));
+    await expect(page.getByText('The site could not be connected: the address of the service must begin with https://')).toBeVisible();
+    const before = storedPixel();
+    await connect(page, key);
     await expect(page.getByText('The site is connected.')).toBeVisible();
+    expect(storedPixel(), 'the same pixel is found again').toBe(before);
     await page.getByLabel('Scripts that wait').fill('shop-statistics: analytics\n"><script>alert(1)</script>: analytics');
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(page.getByText('The settings are saved.')).toBeVisible();
-    await connect(page, env('key'));
-    await expect(page.getByText('The site is connected.'), 'the same pixel is found again').toBeVisible();
-    expect(storedWith('assent')).toContain('assent_consent');
-    expect(storedWith(env('key')), 'the key is not stored').toEqual([]);
+    expect(storedWith(key), 'the key is not stored').toEqual([]);
   });
 
   await test.step('refuse forged forms', async () => {
-    const status = await page.evaluate(async () => {
-      const body = new URLSearchParams({ action: 'assent_consent_save', embeds: '', scripts: '' });
-      return (await fetch('/wp-admin/admin-post.php', { method: 'POST', body })).status;
-    });
-    expect(status).toBe(403);
+    for (const action of ['assent_consent_save', 'assent_consent_connect']) {
+      const status = await page.evaluate(async (action) => {
+        const body = new URLSearchParams({ action, service: 'https://hostile.example', embeds: '', scripts: '' });
+        return (await fetch('/wp-admin/admin-post.php', { method: 'POST', body })).status;
+      }, action);
+      expect(status, action).toBe(403);
+    }
+  });
+
+  await test.step('refuse whoever may not change settings', async () => {
+    const reader = await browser.newPage({ ignoreHTTPSErrors: true });
+    await signIn(reader, SITE, 'reader');
+    for (const action of ['assent_consent_signed_in&state=1&code=1', 'assent_consent_save', 'assent_consent_connect']) {
+      expect((await reader.goto(`${SITE}/wp-admin/admin-post.php?action=${action}`))!.status(), action).toBe(403);
+    }
+    await reader.close();
   });
 
   await test.step('ask and gate', async () => {
@@ -160,14 +241,18 @@ test('a fresh site is connected, asks, gates content, and is left clean', async 
 
   await test.step('show what a service says as text', async () => {
     for (const path of ['', '/id']) {
-      await page.goto(`${SITE}/wp-admin/options-general.php?page=assent-consent`);
-      await page.getByLabel('Address of the service').fill(`http://hostile.example${path}`);
-      await page.getByLabel('API key').fill('key');
-      await page.getByRole('button', { name: 'Connect' }).click();
+      await connect(page, 'key', `https://hostile.example${path}`);
       await expect(page.getByText(/^The site could not be connected:/)).toBeVisible();
       expect(await page.evaluate(() => (window as any).injected)).toBeUndefined();
     }
     await expect(page.getByText('the answer is not that of a consent service')).toBeVisible();
+    for (const path of ['', '/id', '/mixed']) {
+      await openSettings(page, SECURE_SITE);
+      await page.getByLabel('Address of the service').fill(`https://hostile.example${path}`);
+      await page.getByRole('button', { name: 'Connect by signing in' }).click();
+      await expect(page.getByText(/^The site could not be connected:/), 'no browser is sent elsewhere').toBeVisible();
+      expect(await page.evaluate(() => (window as any).injected)).toBeUndefined();
+    }
     await expect(page.getByText('This site is connected to the pixel'), 'it is still connected').toBeVisible();
   });
 

@@ -8,8 +8,11 @@ add_filter('pre_http_request', fn($answer, $args, $url) => str_starts_with($url,
 // A language, a service that is not one, what PHP knows of a visitor, and the WP Consent API, as the tests want them.
 add_filter('locale', fn(string $locale): string => isset($_GET['german']) ? 'de_DE' : $locale);
 add_filter('pre_http_request', function ($answer, $args, $url) {
-    $body = json_encode(['detail' => '<img src=x onerror="window.injected = true">', 'pixels' => [], 'pixel_id' => '"><img src=x onerror="window.injected = true">']);
-    return str_starts_with($url, 'http://hostile.example') ? ['response' => ['code' => str_contains($url, 'hostile.example/id') ? 200 : 400], 'headers' => [], 'cookies' => [], 'body' => $body] : $answer;
+    $injection = '<img src=x onerror="window.injected = true">';
+    $elsewhere = array_fill_keys(['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'revocation_endpoint'], 'https://elsewhere.example/');
+    $body = ['detail' => $injection, 'result' => ['structuredContent' => ['pixel_id' => "\">$injection"]], 'issuer' => 'https://hostile.example/mixed'] + $elsewhere;
+    $response = ['response' => ['code' => preg_match('~/(id|mixed)/~', $url) ? 200 : 400], 'headers' => [], 'cookies' => [], 'body' => json_encode($body)];
+    return str_starts_with($url, 'https://hostile.example') ? $response : $answer;
 }, 20, 3);
 add_shortcode('test_permits', fn(): string => function_exists('assent_permits') ? implode(' ', array_map(fn(string $purpose): string => $purpose . '=' . json_encode(assent_permits($purpose)), ['analytics', 'newsletter', 'unknown'])) : '');
 if (isset($_GET['consent_api'])) {

@@ -1,11 +1,14 @@
 import { ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { startHttpsFront } from '../support/https-site';
 import { freePort } from '../support/ports';
 
 export interface WordPress {
   folder: string;
   port: number;
+  /** The same site over https. */
+  securePort: number;
   stop(): Promise<void>;
 }
 
@@ -29,6 +32,9 @@ define('DISABLE_WP_CRON', true);
 define('WP_DEBUG', true);
 define('WP_DEBUG_DISPLAY', false);
 define('WP_DEBUG_LOG', __DIR__ . '/debug.log');
+if (($_SERVER['HTTP_X_FORWARDED_PROTO'] ?? '') === 'https') {
+    $_SERVER['HTTPS'] = 'on';
+}
 $table_prefix = 'wp_';
 require_once __DIR__ . '/wp-settings.php';
 `;
@@ -55,8 +61,9 @@ export const startWordPress = async (): Promise<WordPress> => {
   const data = join(home, 'data');
   const socket = join(home, 'socket');
   const children: ChildProcess[] = [];
+  const fronts: (() => Promise<void>)[] = [];
   const stopAll = async (): Promise<void> => {
-    await Promise.all(children.map(stop));
+    await Promise.all([...fronts.map((end) => end()), ...children.map(stop)]);
     rmSync(home, { recursive: true, force: true });
   };
   try {
@@ -74,7 +81,9 @@ export const startWordPress = async (): Promise<WordPress> => {
     const port = await freePort();
     children.push(spawn('php', ['-S', `127.0.0.1:${port}`, '-t', folder], { env: { PATH, PHP_CLI_SERVER_WORKERS: '4' }, stdio: 'ignore' }));
     await until(() => fetch(`http://127.0.0.1:${port}/wp-login.php`, { redirect: 'manual' }).then(({ ok }) => ok, () => false), 'PHP');
-    return { folder, port, stop: stopAll };
+    const front = await startHttpsFront('wordpress.example', port);
+    fronts.push(front.stop);
+    return { folder, port, securePort: front.port, stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;

@@ -50,6 +50,25 @@ async fn every_topic_is_short_linked_and_a_resource() {
 }
 
 #[tokio::test]
+async fn the_package_of_the_readers_ecosystem_is_named_first() {
+    let app = App::spawn().await;
+    let list = app.get("/llms.txt").await.text;
+    let link = list.find("](").expect("links");
+    assert!(list[link..].starts_with(&format!("]({})", app.url("/docs/packages.md"))), "{list}");
+    let guide = app.get("/guide.md").await.text;
+    let heading = guide.find("\n## ").expect("headings");
+    assert!(guide[heading..].starts_with("\n## Is there a package for your site?\n"), "{guide}");
+    let packages = markdown(&app, "/docs/packages.md").await;
+    for name in ["WordPress", "React", "Next", "Vue", "Nuxt", "Svelte", "Astro", "Python", "PHP"] {
+        assert!(packages.contains(&format!("\n## {name}\n")), "{name}: {packages}");
+        assert!(guide[heading..heading + 1_200].contains(name), "{name}: {guide}");
+        assert!(list.lines().any(|line| line.contains("packages.md") && line.contains(name)));
+    }
+    assert!(packages.contains(&format!("{}/px/PIXEL_ID.js", app.base)), "{packages}");
+    assert!(packages.contains("only if they say that it is theirs"), "{packages}");
+}
+
+#[tokio::test]
 async fn every_public_page_is_also_markdown() {
     let app = App::spawn().await;
     let sitemap = app.get("/sitemap.xml").await.text;

@@ -4,6 +4,7 @@ use rocket_dyn_templates::context;
 use super::tag_state::{Visits, state_of};
 use super::test_tag;
 use crate::error::{Error, Result};
+use crate::guide::ecosystems::{ECOSYSTEMS, Ecosystem};
 use crate::http::query::Query;
 use crate::pixels::change::DeletePixel;
 use crate::pixels::input::{OfPixel, OnPixel};
@@ -34,14 +35,17 @@ pub async fn find(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
 
 #[get("/console/sites/<pixel_id>/install")]
 async fn install(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    install_screen(&member, 200, pixel_id, Tried { done: query.get("done"), ..Tried::default() })
-        .await
+    let ecosystem = query.get("with").and_then(Ecosystem::find);
+    let tried = Tried { done: query.get("done"), ecosystem, ..Tried::default() };
+    install_screen(&member, 200, pixel_id, tried).await
 }
 
 #[derive(Default)]
 struct Tried<'a> {
     /// The word that a form left in the address.
     done: Option<&'a str>,
+    /// What the reader's site is made with.
+    ecosystem: Option<&'static Ecosystem>,
     check: Option<&'a Error>,
     mail: Option<(&'a str, &'a Error)>,
     hosts: Option<(&'a str, &'a Error)>,
@@ -60,7 +64,13 @@ async fn install_screen(
     let test_hosts = test_hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let visits = visits_of_late(member, pixel_id).await?;
     let (state, tone) = state_of(&install, &visits, member.app.infra.clock.now());
+    let (base_url, chosen) = (member.app.infra.base_url(), tried.ecosystem);
     let content = context! {
+        ecosystems: ECOSYSTEMS.each_ref().map(|it| context! { slug: it.slug, name: it.name }),
+        chosen: chosen.map(|it| it.slug),
+        brings_tag: chosen.is_some_and(|it| it.brings_tag),
+        service: base_url,
+        steps: chosen.map(|it| it.html(base_url, pixel_id)),
         snippet: &pixel.snippet,
         asks: pixel.consent_enabled,
         mail: mail_to_developer(pixel),
