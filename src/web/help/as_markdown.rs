@@ -53,7 +53,7 @@ mod tests {
             ("/console.md", None),
             ("/help/nothing.md", None),
             ("/help", None),
-            ("/.md", None),
+            ("/.md", Some("/")),
         ] {
             assert_eq!(page_of(path), page, "{path}");
         }
