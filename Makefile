@@ -126,7 +126,7 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
 .PHONY: test-conformance
-test-conformance: $(suite) ## The conformance suite of MCP, and the official TypeScript client with OAuth
+test-conformance: $(suite) ## The conformance suite of MCP, the official TypeScript client, afdocs
 	@cargo build --locked --quiet
 	@scripts/with-postgres $(conformance)/node_modules/.bin/node $(conformance)/run.mjs $(target)/debug/assent
 

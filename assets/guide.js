@@ -33,6 +33,7 @@
 
   form.addEventListener('input', fill);
   form.addEventListener('submit', function (event) { event.preventDefault(); });
+  form.elements.key.type = 'password';
   form.hidden = false;
   // Beside the text where there is room, above it and folded where there is not.
   form.firstElementChild.open = window.matchMedia('(min-width: 64rem)').matches;

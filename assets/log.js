@@ -15,6 +15,7 @@
 
   pixelField.value = pixelField.value || new URLSearchParams(location.search).get('pixel_id') || '';
 
+  keyField.type = 'password';
   showKey.hidden = false;
   showKey.addEventListener('click', function () {
     var visible = keyField.type === 'password';

@@ -6,7 +6,7 @@ pub mod topics;
 use pulldown_cmark::{Options, Parser, html};
 use tera::Context;
 
-use crate::infra::templates::{self, STAND_IN};
+use crate::infra::templates::{self, STAND_IN, with_index};
 
 /// Placeholders of the commands for the reader's own values, with the names of their fields.
 const PLACEHOLDERS: [(&str, &str); 8] = [
@@ -30,6 +30,10 @@ const EXAMPLE: &str = "https://consent.example.com";
 const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
 
 pub fn markdown(base_url: &str) -> String {
+    with_index(&source(base_url), base_url)
+}
+
+fn source(base_url: &str) -> String {
     render("texts/guide.md", base_url)
 }
 
@@ -47,30 +51,38 @@ pub fn render(name: &str, base_url: &str) -> String {
 /// The guide as HTML. Its headings have anchors, and placeholders in commands are marked (`<span
 /// data-fill="…">`), so that a script can fill them in.
 pub fn html(base_url: &str) -> String {
-    mark_places(&html_of(&markdown(STAND_IN))).replace(STAND_IN, base_url)
+    mark_places(&html_of(&source(STAND_IN))).replace(STAND_IN, base_url)
 }
 
 /// The guide to the consent tag as HTML, with the service's own address in its examples.
 pub fn tag_html(base_url: &str) -> String {
-    with_copies(&html_of(&tag_markdown(base_url)))
+    with_copies(&html_of(&tag_source(base_url)))
 }
 
 pub fn tag_markdown(base_url: &str) -> String {
+    with_index(&tag_source(base_url), base_url)
+}
+
+fn tag_source(base_url: &str) -> String {
     let text = TAG.replace(EXAMPLE, base_url);
     let mut pieces = text.split("(reference.md");
     let first = pieces.next().unwrap_or_default().to_owned();
     // The reference is served as the description of the API.
     pieces.fold(first, |done, piece| {
-        format!("{done}(/docs{}", piece.find(')').map_or(piece, |end| &piece[end..]))
+        format!("{done}({base_url}/docs{}", piece.find(')').map_or(piece, |end| &piece[end..]))
     })
 }
 
-pub fn webhooks_html() -> String {
-    with_copies(&html_of(&webhooks_markdown()))
+pub fn webhooks_html(base_url: &str) -> String {
+    with_copies(&html_of(&webhooks_source(base_url)))
 }
 
-pub fn webhooks_markdown() -> String {
-    WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)")
+pub fn webhooks_markdown(base_url: &str) -> String {
+    with_index(&webhooks_source(base_url), base_url)
+}
+
+fn webhooks_source(base_url: &str) -> String {
+    WEBHOOKS.replace("(reference.md)", &format!("({base_url}/docs#webhooks)"))
 }
 
 /// The skill for coding agents (agentskills.io).

@@ -19,6 +19,7 @@ use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
 use crate::mcp::tool_server::ToolServer;
 use crate::web::docs::ApiDescription;
+use crate::web::help::as_markdown::MarkdownAddresses;
 use crate::web::signed_in::SignedInHeader;
 use crate::{api, http, jobs, mcp, web};
 
@@ -46,6 +47,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .attach(Shield::new())
         .attach(SignedInHeader)
         .attach(CommonHeaders::new(has_tls))
+        .attach(MarkdownAddresses)
         .attach(Measure::new(infra.metrics.clone()))
         .attach(at_start)
         .attach(at_the_end(infra.shutdown.clone()))

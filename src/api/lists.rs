@@ -1,6 +1,7 @@
 //! How the next page of each list is asked for.
 
 use crate::accounts::activity_log::EventPage;
+use crate::accounts::grants::GrantList;
 use crate::accounts::keys::KeyList;
 use crate::accounts::members::member_list::MemberList;
 use crate::accounts::plans::PlanList;
@@ -24,7 +25,7 @@ macro_rules! whole {
     };
 }
 
-whole![PlanList, PixelList, KeyList, MemberList, EndpointList, DeliveryList];
+whole![PlanList, PixelList, KeyList, MemberList, GrantList, EndpointList, DeliveryList];
 
 impl List for ConsentLog {
     fn next(&self) -> Option<(&'static str, String)> {

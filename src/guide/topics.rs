@@ -4,7 +4,7 @@ use tera::Context;
 
 use super::{ecosystems, html_of, markdown, with_copies};
 use crate::error::codes::CODES;
-use crate::infra::templates;
+use crate::infra::templates::{self, with_index};
 
 pub struct Topic {
     /// The last part of its address.
@@ -67,6 +67,11 @@ impl Topic {
     }
 
     pub fn markdown(&self, base_url: &str) -> String {
+        with_index(&self.source(base_url), base_url)
+    }
+
+    /// The document without the address of the index.
+    pub fn source(&self, base_url: &str) -> String {
         let mut context = Context::new();
         context.insert("base_url", base_url);
         ecosystems::add_to(&mut context, base_url);
@@ -84,13 +89,16 @@ pub fn html(markdown: &str) -> String {
     with_copies(&html_of(markdown))
 }
 
-/// All codes of errors, with what to do about each.
+/// All codes of errors, with what to do about each, and links to their pages.
 pub fn codes(base_url: &str) -> String {
+    table_of_codes(|name| format!("[`{name}`]({base_url}/docs/errors/{name})"))
+}
+
+fn table_of_codes(named: impl Fn(&str) -> String) -> String {
     let mut text = "# Codes of errors\n\n| code | what to do |\n| --- | --- |\n".to_owned();
     let mut last = "";
     for code in CODES.iter().filter(|code| std::mem::replace(&mut last, code.name) != code.name) {
-        let (name, advice) = (code.name, code.advice);
-        text.push_str(&format!("| [`{name}`]({base_url}/docs/errors/{name}) | {advice} |\n"));
+        text.push_str(&format!("| {} | {} |\n", named(code.name), code.advice));
     }
     text
 }
@@ -98,6 +106,9 @@ pub fn codes(base_url: &str) -> String {
 /// The guide and all topics in one document (llmstxt.org).
 pub fn everything(base_url: &str) -> String {
     let topics = TOPICS.iter().map(|topic| topic.markdown(base_url));
-    let all = [markdown(base_url)].into_iter().chain(topics).chain([codes(base_url)]);
+    let all = [markdown(base_url)]
+        .into_iter()
+        .chain(topics)
+        .chain([table_of_codes(|name| format!("`{name}`"))]);
     all.collect::<Vec<_>>().join("\n\n---\n\n")
 }

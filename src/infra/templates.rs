@@ -42,6 +42,12 @@ pub fn render(name: &str, context: &Context) -> tera::Result<String> {
     TEMPLATES.render(name, context)
 }
 
+/// Markdown whose title is followed by the address of the index of all documents.
+pub fn with_index(markdown: &str, base_url: &str) -> String {
+    let (title, rest) = markdown.split_once('\n').unwrap_or((markdown, ""));
+    format!("{title}\n\n> Index of all documents: {base_url}/llms.txt\n{rest}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,10 +55,11 @@ fn tag_page(app: &State<App>) -> Page {
 )]
 #[get("/guide/webhooks")]
 fn webhooks_page(app: &State<App>) -> Page {
-    let guide = guide::webhooks_html();
+    let base_url = app.infra.base_url();
+    let guide = guide::webhooks_html(base_url);
     let name = "pages/guide_webhooks.html";
     let page = page(&app.infra, name, "Webhooks", context! { guide });
-    Page::for_everybody(page).with_source(guide::webhooks_markdown())
+    Page::for_everybody(page).with_source(guide::webhooks_markdown(base_url))
 }
 
 #[derive(Responder)]

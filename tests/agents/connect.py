@@ -68,16 +68,21 @@ async def main(url: str, mode: str) -> None:
         async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
             plans = await client.call_tool("list_plans", {})
             assert not plans.is_error and not person.asked, "what needs no key needs no person"
-            pixels = await client.call_tool("list_pixels", {})
-            assert pixels.structured_content["pixels"][0]["domain"] == "ann.example"
+            note("listed the plans, unasked")
+            pixels = (await client.call_tool("list_pixels", {})).structured_content["pixels"]
+            if not pixels:
+                created = await client.call_tool("create_pixel", {"domain": "ann.example"})
+                pixels = [created.structured_content]
+                note("created a first pixel")
+            assert pixels[0]["domain"] == "ann.example"
             assert memory.tokens.scope == "operate", memory.tokens.scope
             asked = person.asked[0]
             assert asked["resource"] == [url] and asked["code_challenge_method"] == ["S256"], asked
-            note("connected")
+            note("connected with the scope", memory.tokens.scope)
             members = await client.call_tool("read_with", {"tool": "list_members"})
             assert not members.is_error, members.content
             assert len(person.asked) == 2 and memory.tokens.scope == "full", memory.tokens.scope
-            note("stepped up")
+            note("stepped up to the scope", memory.tokens.scope)
             # As if the hour were over.
             former = memory.tokens.access_token
             provider.context.token_expiry_time = 1

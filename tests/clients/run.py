@@ -25,17 +25,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 GENERATED = HERE / "generated"
 DESCRIPTION = GENERATED / "openapi.json"
+OLDER_DESCRIPTION = GENERATED / "openapi-3.0.json"
 NODE = HERE / "node_modules/.bin"
 PYTHON = pathlib.Path(sys.executable).parent
+RUST_TARGET = pathlib.Path(sys.argv[1]).resolve().parents[1] / "progenitor"
 ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "DO_NOT_TRACK": "1", "MYPY_CACHE_DIR": str(ROOT / "target/mypy")}
 
 
-def run(name: str, *command: object, quiet: bool = True) -> None:
+def run(name: str, *command: object, quiet: bool = True, **settings: str) -> None:
     """One command in this folder; its output is shown when it fails."""
     started = time.monotonic()
     done = subprocess.run(
         [str(part) for part in command],
-        cwd=HERE, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
+        cwd=HERE, env={**ENVIRONMENT, **settings}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
     )
     print(f"  {name}: {time.monotonic() - started:.1f} s", flush=True)
     if done.returncode or not quiet and done.stdout.strip():
@@ -50,10 +52,12 @@ def typescript(base: str) -> None:
     with concurrent.futures.ThreadPoolExecutor() as pool:
         schema = pool.submit(run, "openapi-typescript", NODE / "openapi-typescript", DESCRIPTION, "-o", GENERATED / "schema.ts")
         hey = pool.submit(run, "@hey-api/openapi-ts", NODE / "openapi-ts", "-i", DESCRIPTION, "-o", GENERATED / "hey", "-c", "@hey-api/client-fetch", "--silent")
-        schema.result(), hey.result()
+        orval = pool.submit(run, "orval", NODE / "orval", "--config", "orval.config.js", ASSENT_BASE=base)
+        schema.result(), hey.result(), orval.result()
     run("tsc", NODE / "tsc", "-p", ".")
     run("calls by openapi-fetch", "node", GENERATED / "js/src/fetch.js", base)
     run("calls by @hey-api/openapi-ts", "node", GENERATED / "js/src/hey.js", base)
+    run("calls by orval", "node", GENERATED / "js/src/orval.js", base)
 
 
 def python(base: str) -> None:
@@ -70,6 +74,15 @@ def python(base: str) -> None:
     run("mypy --strict", PYTHON / "mypy", "--strict", "read.py", "call.py")
     run("calls by openapi-python-client", PYTHON / "python", "call.py", base)
     run("answers read by models", PYTHON / "python", "read.py", base)
+
+
+def rust(base: str) -> None:
+    package = HERE / "progenitor"
+    run("description for progenitor", PYTHON / "python", package / "prepare.py", OLDER_DESCRIPTION, package / "openapi.json")
+    run(
+        "progenitor and its calls", "cargo", "run", "--quiet", "--locked", "--manifest-path", package / "Cargo.toml",
+        "--", base, CARGO_TARGET_DIR=str(RUST_TARGET),
+    )
 
 
 def free_port() -> int:
@@ -104,11 +117,11 @@ class Service:
     def sql(self, statement: str) -> None:
         subprocess.run(["psql", self.server, "--quiet", "--no-psqlrc", "--command", statement], check=True)
 
-    def description(self) -> bytes:
+    def description(self, path: str) -> bytes:
         deadline = time.monotonic() + 60
         while True:
             try:
-                with urllib.request.urlopen(f"{self.base}/openapi.json") as answer:
+                with urllib.request.urlopen(self.base + path) as answer:
                     return answer.read()
             except OSError:
                 if self.process.poll() is not None or time.monotonic() > deadline:
@@ -131,9 +144,10 @@ def main(binary: str) -> None:
     (GENERATED / "__init__.py").touch()
     service = Service(binary)
     try:
-        DESCRIPTION.write_text(json.dumps(json.loads(service.description()), indent=1))
+        for path, file in (("/openapi.json", DESCRIPTION), ("/openapi-3.0.json", OLDER_DESCRIPTION)):
+            file.write_text(json.dumps(json.loads(service.description(path)), indent=1))
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            failed = [work.exception() for work in [pool.submit(work, service.base) for work in (python, typescript, lint)]]
+            failed = [work.exception() for work in [pool.submit(work, service.base) for work in (python, typescript, rust, lint)]]
     finally:
         service.stop()
     if said := [str(error) for error in failed if error]:

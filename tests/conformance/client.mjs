@@ -49,7 +49,7 @@ class Memory {
   }
 }
 
-export async function connects(service, person) {
+export async function connects(service, person, domain) {
   const memory = new Memory(person);
   const url = new URL(`${service.base}/mcp`);
   const transport = () => new StreamableHTTPClientTransport(url, { authProvider: memory });
@@ -77,7 +77,7 @@ export async function connects(service, person) {
   assert.equal(memory.kept.scope, "operate");
   assert.equal(person.asked[0].resource, url.href);
   assert.equal((await call("list_pixels")).asked, 0);
-  assert.equal((await call("create_pixel", { domain: "new.example" })).asked, 0);
+  assert.equal((await call("create_pixel", { domain })).asked, 0);
   assert.equal((await call("read_with", { tool: "list_members" })).asked, 1, "step-up");
   assert.equal(memory.kept.scope, "full");
   // As if the hour were over: the client refreshes after a 401.
@@ -86,4 +86,5 @@ export async function connects(service, person) {
   assert.equal((await call("list_pixels")).asked, 0);
   assert.notEqual(memory.kept.refresh_token, former.refresh_token);
   await client.close();
+  console.log(`  the official TypeScript client connects, steps up and refreshes; the person ${person.steps.join("; ")}`);
 }

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
       const { port } = probe.address();
@@ -64,20 +64,22 @@ export class Service {
   }
 
   // An account with a key and a site.
-  async account() {
-    const opened = await this.post("/v1/accounts", { email: "ann@example.com", display_name: "Ann" });
+  async account(name) {
+    const opened = await this.post("/v1/accounts", { email: `${name}@example.com`, display_name: name });
     await fetch(opened.verification_url);
     const token = { "x-signup-token": opened.signup_token };
     const { api_key: key } = await this.post(`/v1/api-keys?account_id=${opened.account_id}`, {}, token);
-    await this.post("/v1/pixels", { domain: "ann.example" }, { authorization: `Bearer ${key}` });
+    await this.post("/v1/pixels", { domain: `${name}.example` }, { authorization: `Bearer ${key}` });
     return { key, accountId: opened.account_id };
   }
 }
 
 export class Person {
+  // Without an account, the person signs up on the way.
   constructor(service, account) {
     Object.assign(this, { service, account });
     this.asked = [];
+    this.steps = [];
   }
 
   async form(path, fields) {
@@ -86,24 +88,41 @@ export class Person {
     return fetch(this.service.base + path, { method: "POST", body, headers, redirect: "manual" });
   }
 
-  async signIn() {
-    const answer = await this.form("/console/sign-in/key", { api_key: this.account.key });
+  async signIn(next) {
+    const answer = this.account
+      ? await this.form("/console/sign-in/key", { api_key: this.account.key })
+      : await this.form("/console/sign-up", { email: "new@example.com", display_name: "New", next });
+    if (answer.status !== 303) throw new Error(`no session: ${answer.status} ${await answer.text()}`);
+    this.steps.push(this.account ? "signs in" : `signs up, and is led to ${answer.headers.get("location").split("?")[0]}`);
     this.cookie = answer.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ");
   }
 
   // Opens the page, allows what it proposes, and returns the parameters that the app gets.
   async allow(address) {
     this.asked.push(Object.fromEntries(address.searchParams));
-    if (!this.cookie) await this.signIn();
+    if (!this.cookie) {
+      const asked = await fetch(address, { headers: { accept: "text/html" }, redirect: "manual" });
+      this.steps.push(`opens the page, and is led to ${asked.headers.get("location").split("?")[0]}`);
+      await this.signIn(address.pathname + address.search);
+    }
     const opened = await fetch(address, { headers: { cookie: this.cookie, accept: "text/html" } });
     const page = await opened.text();
     const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1];
     const scope = /name="scope" value="([^"]+)" checked/.exec(page)?.[1];
     if (!token || !scope) throw new Error(`no form: ${opened.status} ${page}`);
+    const account = /acc_[A-Za-z0-9]+/.exec(page)[0];
     const request = address.search.slice(1);
     const answer = await this.form("/oauth/authorize", {
-      form_token: token, request, scope, account_id: this.account.accountId, answer: "allow",
+      form_token: token, request, scope, account_id: account, answer: "allow",
     });
-    return new URL(answer.headers.get("location")).searchParams;
+    this.steps.push(`allows ${scope}`);
+    this.sentTo = new URL(answer.headers.get("location"));
+    return this.sentTo.searchParams;
+  }
+
+  // Allows, and follows the browser to the app.
+  async arrive(address) {
+    await this.allow(address);
+    await fetch(this.sentTo);
   }
 }

@@ -1,11 +1,13 @@
 //! Every list is read to its end by `next`, while others write: nothing twice, nothing missed.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::contacts::{hem, person};
+use crate::support::contact_shop::ContactShop;
+use crate::support::contacts::{bound, hem, person};
 use crate::support::{Answer, App};
 
 /// The items of all pages. `between` is called after each page.
@@ -68,7 +70,7 @@ async fn contacts_by_each_of_their_cursors() {
 }
 
 #[tokio::test]
-async fn the_consent_log_and_withdrawn_contacts() {
+async fn the_consent_log() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let site = app.consent_site(&ann.key, "ann.example").await;
@@ -83,8 +85,62 @@ async fn the_consent_log_and_withdrawn_contacts() {
         app.recorded(&site.acceptance(&format!("later-{page}"))).await;
     });
     assert_complete(&found.await, &wanted);
-    let path = format!("/v1/pixels/{}/contacts/withdrawn?limit=2", site.pixel_id);
-    assert_eq!(walk(&app, &ann.key, &path, "withdrawn", "id", async |_| ()).await.len(), 0);
+}
+
+#[tokio::test]
+async fn withdrawn_contacts() {
+    let shop = ContactShop::open().await;
+    let withdraw = async |number: usize| {
+        let visitor = format!("visitor-{number}");
+        shop.accept(&visitor).await;
+        shop.stored(json!([bound(number, &visitor)])).await;
+        shop.refuse(&visitor, "withdrawn").await;
+    };
+    for number in 0..5 {
+        withdraw(number).await;
+    }
+    shop.withdrawn_are(5).await;
+    let wanted = (0..5).map(hem).collect();
+    let path = format!("/v1/pixels/{}/contacts/withdrawn?limit=2", shop.site.pixel_id);
+    let found = walk(&shop.app, &shop.ann.key, &path, "withdrawn", "hem", async |page| {
+        if page < 3 {
+            withdraw(100 + page).await;
+            shop.withdrawn_are(6 + page).await;
+        }
+    });
+    assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn contacts_and_choices_while_two_others_write_without_a_pause() {
+    let app = App::spawn().await;
+    let (ann, pixel) = app.shop().await;
+    app.store_people(&ann.key, &pixel, 0..60).await.expect(200);
+    let site = app.consent_site(&ann.key, "log.example").await;
+    for number in 0..40 {
+        app.recorded(&site.acceptance(&format!("visitor-{number}"))).await;
+    }
+    let is_read = AtomicBool::new(false);
+    let read = async || {
+        for query in ["after=0&limit=3", "changed_after=0&limit=3"] {
+            let path = format!("/v1/pixels/{pixel}/contacts?{query}");
+            let found = walk(&app, &ann.key, &path, "contacts", "hem", async |_| ()).await;
+            assert_complete(&found, &(0..60).map(hem).collect());
+        }
+        let path = format!("/v1/pixels/{}/consent?limit=3", site.pixel_id);
+        let found = walk(&app, &ann.key, &path, "events", "visitor_id", async |_| ()).await;
+        let wanted = (0..40).map(|number| format!("visitor-{number}")).collect();
+        assert_complete(&found, &wanted);
+        is_read.store(true, Relaxed);
+    };
+    let write = async |writer: usize| {
+        for number in (0..50).take_while(|_| !is_read.load(Relaxed)) {
+            let number = 1_000 * writer + number;
+            app.store(&ann.key, &pixel, json!([person(number)])).await.expect(200);
+            app.recorded(&site.acceptance(&format!("later-{number}"))).await;
+        }
+    };
+    tokio::join!(read(), write(1), write(2));
 }
 
 #[tokio::test]
@@ -149,6 +205,7 @@ async fn lists_of_one_page_say_so() {
         ("/v1/api-keys", "api_keys"),
         ("/v1/webhooks", "webhooks"),
         ("/v1/account/members", "members"),
+        ("/v1/grants", "grants"),
         (&*deliveries, "deliveries"),
     ] {
         walk(&app, &ann.key, path, items, "id", async |page| assert_eq!(page, 0)).await;

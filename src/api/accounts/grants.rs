@@ -8,7 +8,7 @@ use crate::accounts::grants::{GrantList, ListGrants, OfGrant, RevokeGrant};
 use crate::error::Result;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
-use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::infra::Infra;
 
 described_routes![
@@ -25,8 +25,8 @@ described_routes![
     responses((status = 200, description = "The grants", body = GrantList)),
 )]
 #[get("/v1/grants")]
-async fn list(call: Call<'_, ListGrants>) -> Result<Json<GrantList>> {
-    call.with(NoInput {}).await.map(Json)
+async fn list(call: Call<'_, ListGrants>) -> Result<Listed<GrantList>> {
+    call.with(NoInput {}).await.map(Listed)
 }
 
 /// Disconnect an app

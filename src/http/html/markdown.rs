@@ -13,6 +13,7 @@ use rocket::{Request, Response};
 
 use crate::app::App;
 use crate::http::header_value::list_of;
+use crate::infra::templates::with_index;
 use crate::types::weighted::{Closeness, fit_of_media_type};
 
 const MARKDOWN: &str = "text/markdown";
@@ -41,7 +42,8 @@ pub fn negotiated<'r>(
     let base_url = request.rocket().state::<App>().map_or("", |app| app.infra.base_url());
     // The body is in memory, so reading it does not wait.
     let mut html = || page.body_mut().to_string().now_or_never()?.ok();
-    let text = source.or_else(|| html().map(|html| markdown_of(&html, base_url)));
+    let made = |html: String| with_index(&markdown_of(&html, base_url), base_url);
+    let text = source.or_else(|| html().map(made));
     let Some(text) = text else { return page };
     page.set_raw_header("Content-Type", "text/markdown; charset=utf-8");
     page.set_sized_body(text.len(), Cursor::new(text));
@@ -68,6 +70,7 @@ struct State {
     /// The silent element that is open, and how many of its kind.
     silent: Option<(String, usize)>,
     is_pre: bool,
+    is_code: bool,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<usize>>,
     /// Whether nothing was written since the mark of a list item.
@@ -142,7 +145,10 @@ impl State {
                     self.out.push_str(&format!("]({href})"));
                 }
             }
-            ("code" | "kbd", _) if !self.is_pre => self.out.push('`'),
+            ("code" | "kbd", _) if !self.is_pre => {
+                self.is_code = is_start;
+                self.out.push('`');
+            }
             ("strong" | "b", _) => self.out.push_str("**"),
             ("br", _) => self.block(1),
             ("table", true) => {
@@ -158,8 +164,8 @@ impl State {
             ("dd", true) => self.out.push_str(": "),
             ("dt" | "summary", true) | ("summary", false) => self.block(2),
             (
-                "p" | "div" | "section" | "article" | "details" | "table" | "dl" | "h1" | "h2"
-                | "h3" | "h4",
+                "p" | "div" | "section" | "caption" | "article" | "details" | "table" | "dl" | "h1"
+                | "h2" | "h3" | "h4",
                 _,
             ) => self.block(if self.lists.is_empty() { 2 } else { 1 }),
             _ => {}
@@ -245,6 +251,8 @@ impl State {
         if starts && !is_open && !self.out.is_empty() {
             self.out.push(' ');
         }
+        // In running text, Markdown takes `<` for the start of an element.
+        let words = if self.is_code { words } else { words.replace('<', "\\<") };
         self.out.push_str(&words);
         if !words.is_empty() && text.ends_with(|last: char| last.is_ascii_whitespace()) {
             self.out.push(' ');
@@ -265,11 +273,11 @@ mod tests {
     #[test]
     fn the_main_part_of_a_page_becomes_markdown() {
         let page = "<header>Menu</header><main><h1>A &amp; B</h1>\n<p>See <a href=\"/x\">the \
-            <code>x</code></a> now.</p><script>no()</script><ul><li>one</li><li><p>two</p></li></ul>\
-            <pre>a\n  b</pre><table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td></tr>\
+            <code>&lt;x></code></a> before &lt;y>.</p><script>no()</script><ul><li>one</li><li><p>two</p></li></ul>\
+            <pre>a\n  b</pre><table><caption>c</caption><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td></tr>\
             </table><ol><li>first</li><li>second</li></ol></main><footer>Foot</footer>";
-        let wanted = "# A & B\n\nSee [the `x`](https://a.example/x) now.\n\n- one\n- two\n\n\
-            ```\na\n  b\n```\n\n| k | v |\n| --- | --- |\n| 1 | 2 |\n\n1. first\n2. second\n";
+        let wanted = "# A & B\n\nSee [the `<x>`](https://a.example/x) before \\<y>.\n\n- one\n- two\n\n\
+            ```\na\n  b\n```\n\nc\n\n| k | v |\n| --- | --- |\n| 1 | 2 |\n\n1. first\n2. second\n";
         assert_eq!(markdown_of(page, "https://a.example"), wanted);
     }
 }

@@ -9,6 +9,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("list_plans", &["PlanList"]),
     ("list_pixels", &["PixelList"]),
     ("list_api_keys", &["KeyList"]),
+    ("list_grants", &["GrantList"]),
     ("list_members", &["MemberList"]),
     ("list_webhooks", &["EndpointList"]),
     ("list_webhook_deliveries", &["DeliveryList"]),

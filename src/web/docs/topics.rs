@@ -12,6 +12,7 @@ use crate::guide::topics::{self, Topic};
 use crate::http::described::described_routes;
 use crate::http::html::Page;
 use crate::http::refusals::refusals;
+use crate::infra::templates::with_index;
 use crate::web::guide::Text;
 use crate::web::layout::page;
 
@@ -38,7 +39,7 @@ type Document = Either<Page, Text>;
 fn topic(app: &State<App>, topic: &str) -> Result<Document> {
     let (slug, is_text) = without_ending(topic);
     let topic = Topic::find(slug).ok_or(Error::NotFound)?;
-    Ok(document(app, topic.title, topic.markdown(app.infra.base_url()), is_text))
+    Ok(document(app, topic.title, topic.source(app.infra.base_url()), is_text))
 }
 
 /// A code of errors
@@ -72,12 +73,13 @@ fn without_ending(name: &str) -> (&str, bool) {
     name.strip_suffix(".md").map_or((name, false), |name| (name, true))
 }
 
-fn document(app: &App, title: &str, markdown: String, is_text: bool) -> Document {
+fn document(app: &App, title: &str, source: String, is_text: bool) -> Document {
+    let markdown = with_index(&source, app.infra.base_url());
     if is_text {
         let kind = ContentType::new("text", "markdown").with_params(("charset", "utf-8"));
         return Either::Right(Text::new(kind, markdown));
     }
-    let guide = topics::html(&markdown);
+    let guide = topics::html(&source);
     let page = page(&app.infra, "pages/topic.html", title, context! { guide });
     Either::Left(Page::for_everybody(page).with_source(markdown))
 }

@@ -3,7 +3,8 @@ use rocket::{Route, State, get, routes};
 use rocket_dyn_templates::context;
 use serde_json::json;
 
-use super::articles::{Article, SLUGS, search};
+use super::articles::{Article, search};
+use super::pages::listed;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::html::Page;
@@ -70,31 +71,11 @@ async fn status(app: &State<App>) -> Page {
     Page::ok(page(&app.infra, "pages/status.html", "Status", content)).public()
 }
 
-/// The pages for everybody, besides the articles of the help.
-const PAGES: [&str; 14] = [
-    "/",
-    "/guide",
-    "/docs",
-    "/site/pixel",
-    "/site/permission",
-    "/help",
-    "/contact",
-    "/status",
-    "/verify",
-    "/privacy",
-    "/terms",
-    "/dpa",
-    "/subprocessors",
-    "/accessibility",
-];
-
 /// The pages that search engines may list (sitemaps.org).
 #[get("/sitemap.xml")]
 fn sitemap(app: &State<App>) -> (ContentType, String) {
     let base_url = app.infra.base_url();
-    let articles = SLUGS.iter().map(|slug| format!("/help/{slug}"));
-    let all = PAGES.iter().map(|&path| path.to_owned()).chain(articles);
-    let lines = all.map(|path| format!("<url><loc>{base_url}{path}</loc></url>\n"));
+    let lines = listed().map(|path| format!("<url><loc>{base_url}{path}</loc></url>\n"));
     let text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{}</urlset>\n",

@@ -80,6 +80,8 @@ async fn every_public_page_is_also_markdown() {
     for path in all {
         let ask =
             |accept: &str| Answer::of(app.request(Method::GET, &path).header("Accept", accept));
+        let by_address = if path == "/" { "/index.md".to_owned() } else { format!("{path}.md") };
+        let by_address = markdown(&app, &by_address).await;
         let page = ask("text/html").await;
         let text = ask("text/markdown, text/html;q=0.9").await;
         assert_eq!((page.status, text.status), (200, 200), "{path}");
@@ -93,6 +95,14 @@ async fn every_public_page_is_also_markdown() {
                 .any(|names| names.to_str().unwrap().split(", ").any(|name| name == "Accept"));
             assert!(varies, "{path}: {:?}", answer.headers);
         }
+        if path != "/status" && !path.starts_with("/demo") {
+            assert_eq!(by_address, text.text, "{path}");
+        }
+        let index = app.url("/llms.txt");
+        let (title, _) = text.text.split_once(&index).unwrap_or_else(|| panic!("{path}"));
+        assert!(title.lines().count() <= 4, "{path}: {title}");
+        let (above, _) = page.text.split_once("<a href=\"/llms.txt\">").expect("the index");
+        assert!(!above.contains("<main"), "{path}");
         let has_title = text.text.starts_with('#') || text.text.contains("\n# ");
         assert!(has_title && text.text.len() > 40, "{path}: {}", text.text);
         for element in ["</p>", "</div>", "</li>", "</a>", "<main"] {
@@ -100,6 +110,20 @@ async fn every_public_page_is_also_markdown() {
         }
         let preferred = ask("text/html, text/markdown;q=0.5").await;
         assert_eq!(preferred.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_of_documents_names_every_page_that_search_engines_list() {
+    let app = App::spawn().await;
+    let list = app.get("/llms.txt").await.text;
+    let sitemap = app.get("/sitemap.xml").await.text;
+    for page in sitemap.split("<loc>").skip(1).map(|part| part.split('<').next().unwrap()) {
+        let page = if page == app.url("/") { app.url("/index") } else { page.to_owned() };
+        assert!(list.contains(&format!("({page}.md)")), "{page}");
+    }
+    for missing in ["/console.md", "/help/nothing.md", "/nothing.md", "/console/sign-in.md"] {
+        app.get(missing).await.refused(404, "not found");
     }
 }
 

@@ -6,8 +6,10 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
+use url::form_urlencoded;
 
-use crate::support::console::{Browser, token_of};
+use crate::support::console::{Browser, leads_to, token_of};
+use crate::support::mail::{MailServer, fresh_address};
 use crate::support::{Answer, App};
 
 /// Runs the client; this test is the person with a browser.
@@ -25,7 +27,14 @@ async fn connects(app: &App, browser: &mut Browser<'_>, mode: &str) -> String {
     let mut requests = BufReader::new(agent.stdout.take().unwrap()).lines();
     while let Ok(Some(request)) = requests.next_line().await {
         let address = request.strip_prefix("AUTHORIZE ").expect("an address to open");
-        let back = allow(app, browser, address).await;
+        let path = address.strip_prefix(&app.base).expect("an address of the service");
+        let opened = browser.get(path).await;
+        println!("the person opens the address: {}", opened.status);
+        if opened.status == 303 {
+            sign_up(browser, path, opened.header("location").unwrap()).await;
+        }
+        let back = allow(browser, path).await;
+        println!("the person allows it and is sent to {}", back.split('?').next().unwrap());
         answers.write_all(format!("{back}\n").as_bytes()).await.unwrap();
     }
     let output = agent.wait_with_output().await.unwrap();
@@ -34,9 +43,23 @@ async fn connects(app: &App, browser: &mut Browser<'_>, mode: &str) -> String {
     transcript
 }
 
-/// Opens the address, chooses what the page proposes, and returns where the browser is sent.
-async fn allow(app: &App, browser: &mut Browser<'_>, address: &str) -> String {
-    let path = address.strip_prefix(&app.base).expect("an address of the service");
+/// Opens an account on the way from the sign-in back to the page that asks for permission.
+async fn sign_up(browser: &mut Browser<'_>, path: &str, sign_in: &str) {
+    let page = browser.page(sign_in).await;
+    assert!(page.contains("<a href=\"/console/sign-up?"), "{page}");
+    let email = fresh_address("new");
+    let fields = [("email", &*email), ("display_name", "New"), ("next", path)];
+    let sent = browser.post("/console/sign-up", &fields).await;
+    let next = form_urlencoded::byte_serialize(path.as_bytes()).collect::<String>();
+    leads_to(&sent, &format!("/console/sign-in/code?next={next}"));
+    let code = MailServer::shared().newest(&email).await.code();
+    let typed = browser.post("/console/sign-in/code", &[("code", &code), ("next", path)]).await;
+    leads_to(&typed, path);
+    println!("the person signs up, and types the code of the mail");
+}
+
+/// Opens the page, chooses what it proposes, and returns where the browser is sent.
+async fn allow(browser: &mut Browser<'_>, path: &str) -> String {
     let page = browser.page(path).await;
     let account = page[page.find("acc_").unwrap()..].split('"').next().unwrap();
     let (before, _) = page.split_once("\" checked").expect("a proposal");
@@ -64,4 +87,15 @@ async fn the_official_python_client_connects_steps_up_and_refreshes() {
     assert!(transcript.contains("connected") && transcript.contains("refreshed"), "{transcript}");
     let grants = app.call(Method::GET, "/v1/grants", &ann.key, Value::Null).await.expect(200);
     assert_eq!(grants["grants"][0]["app"], "Official Python client");
+}
+
+#[tokio::test]
+async fn the_official_python_client_connects_a_person_without_an_account() {
+    let app = App::spawn_with_mail().await;
+    let mut browser = Browser::new(&app);
+    let transcript = connects(&app, &mut browser, "auto").await;
+    println!("{transcript}");
+    for step in ["created a first pixel", "scope operate", "scope full", "refreshed"] {
+        assert!(transcript.contains(step), "{step}: {transcript}");
+    }
 }
