@@ -85,7 +85,7 @@ pub struct ChangeWatch;
 
 impl Capability for ChangeWatch {
     const NAME: &'static str = "change_watch";
-    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
         "Change the watch of a site",
         "Sets which sites reports list separately, and whether the last verdict is public.",
     ));
