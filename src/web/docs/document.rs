@@ -14,7 +14,8 @@ use crate::infra::templates::STAND_IN;
 use crate::receipts::check::LatestReceipt;
 use crate::receipts::export::{PolicyLine, ReceiptLine};
 use crate::webhooks::news::kinds::{
-    AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, WithdrawnNews,
+    AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, SilenceNews,
+    WithdrawnNews,
 };
 
 #[derive(OpenApi)]

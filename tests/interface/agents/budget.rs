@@ -18,7 +18,7 @@ async fn the_lists_stay_within_their_budgets() {
         ("/mcp/readonly", 4_700),
         ("/mcp/x/pixels", 2_800),
         ("/mcp/x/contacts", 2_000),
-        ("/mcp/x/privacy", 2_300),
+        ("/mcp/x/privacy", 2_800),
         ("/mcp/x/webhooks", 1_900),
         ("/mcp/x/account", 3_900),
         ("/mcp/x/all", 41_000),
