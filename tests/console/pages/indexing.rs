@@ -155,7 +155,15 @@ async fn every_screen_of_the_console_is_not_indexed() {
     crawl.from(&["/console", "/console/accounts", &person, &refused]).await;
     let site_screens = ["overview", "choices", "choices/{receipt}", "choices/{receipt}/erase"]
         .into_iter()
-        .chain(["popup", "popup/versions", "popup/preview", "install", "contacts", "requests"])
+        .chain([
+            "popup",
+            "popup/versions",
+            "popup/preview",
+            "install",
+            "contacts",
+            "requests",
+            "watch",
+        ])
         .chain(["contacts/find", "requests/{request}", "remove"])
         .map(|screen| format!("/console/sites/{{pixel}}/{screen}"));
     let account_screens = ["deliveries", "deliveries/{id}", "deliveries/{id}/delete", "events"]
