@@ -74,7 +74,7 @@ impl Capability for SubmitWatchReport {
     }
 }
 
-/// What became of a report.
+/// A stored report.
 pub struct Taken {
     pub view: WatchReportView,
     /// The mail to its owner if the site has broken or recovered.

@@ -1,4 +1,4 @@
-//! What a report changes about a site: it breaks, recovers, or stays as it is.
+//! The changes that a report makes to a site: it breaks, recovers, or stays as it is.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use super::view::Verdict;
 use crate::infra::events::EventKind;
 use crate::infra::outbox;
 
-/// What is known of the silence of a site.
+/// The known silence of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownSilence {
     pub verdict: Option<Verdict>,
@@ -18,7 +18,7 @@ pub struct KnownSilence {
     pub own_at: Option<DateTime<Utc>>,
 }
 
-/// What its owner is told.
+/// A change that its owner is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceChange {
     Broken,
