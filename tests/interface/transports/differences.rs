@@ -72,7 +72,10 @@ const DIFFERENCES: &[(&str, Excuse)] = &[
     }),
     (
         "arguments that are put together from several are named without what is inside them",
-        |pair| pair.operation.name == "configure_consent" && pair.is_refused_above(),
+        |pair| {
+            let names = ["configure_consent", "change_watch"];
+            names.contains(&pair.operation.name.as_str()) && pair.is_refused_above()
+        },
     ),
     ("a tool reads contacts page by page also when nobody names a limit", |pair| {
         pair.operation.name == "read_contacts" && pair.is_the_same_but(&["next_cursor"])
