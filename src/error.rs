@@ -246,6 +246,8 @@ pub enum Error {
     ProofRequired,
     #[error("no consent record")]
     NoConsentRecord,
+    #[error("watch report not found")]
+    WatchReportNotFound,
     #[error("erasure request not found")]
     ErasureRequestNotFound,
     #[error("erasure request is closed")]

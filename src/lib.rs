@@ -27,6 +27,8 @@ pub mod oauth;
 
 pub mod pixels;
 
+pub mod silence;
+
 pub mod policies;
 
 pub mod receipts;

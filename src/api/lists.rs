@@ -11,6 +11,7 @@ use crate::erasure::owner::ErasureRequestPage;
 use crate::http::listed::List;
 use crate::pixels::view::PixelList;
 use crate::receipts::log::ConsentLog;
+use crate::silence::view::WatchReportPage;
 use crate::webhooks::delivery::DeliveryList;
 use crate::webhooks::endpoint::EndpointList;
 
@@ -48,6 +49,12 @@ impl List for SuppressionPage {
 impl List for ErasureRequestPage {
     fn next(&self) -> Option<(&'static str, String)> {
         Some(("after", self.next_after?.to_string()))
+    }
+}
+
+impl List for WatchReportPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("before", self.next_before?.to_string()))
     }
 }
 

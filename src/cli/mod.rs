@@ -5,6 +5,7 @@ mod listener;
 mod output;
 mod serve;
 mod signals;
+mod submit;
 mod verify;
 mod watch;
 mod witness;

@@ -9,14 +9,16 @@ use assent::config::{Config, Secret};
 use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
 use assent::watch::report::{Report, verify, write};
-use assent::watch::{Options, parse_allowed, parse_url, watch};
+use assent::watch::{Exceptions, ON_NODE, Options, parse_allowed, parse_url, watch};
 use clap::Args;
+use tokio::sync::oneshot;
 use url::Url;
 
 use super::failure::Failure;
 use super::output::print;
 use super::serve;
 use super::signals::StopSignals;
+use super::submit::submit;
 
 /// The exit code of a run that could not observe.
 const UNOBSERVED: u8 = 2;
@@ -45,6 +47,9 @@ pub struct Arguments {
     /// A site or host whose requests are listed separately, subdomains included; may be repeated
     #[arg(long, value_name = "SITE", value_parser = parse_allowed)]
     allow: Vec<String>,
+    /// Reach only public addresses, and end with the input
+    #[arg(long = ON_NODE, hide = true)]
+    on_node: bool,
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -67,9 +72,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
-    let Arguments { urls, pixel, service, out, browser, seconds, allow } = arguments;
+    let Arguments { urls, pixel, service, out, browser, seconds, allow, on_node } = arguments;
     let mut signals = StopSignals::listen()?;
-    let is_submitted = service.is_some();
     let options = Options {
         urls,
         pixel,
@@ -77,19 +81,45 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
         browser: browser.or(config.watch_browser),
         observation: seconds,
         allowed: allow,
+        exceptions: on_node
+            .then(|| Exceptions::new(config.base_url.as_deref(), &config.install_check.resolve)),
     };
+    let ended = on_node.then(end_of_input);
     let outcome = tokio::select! {
         outcome = watch(&options) => outcome?,
         () = signals.received() => return Err(Failure("stopped by a signal".to_owned())),
+        () = has_ended(ended) => return Err(Failure("the node has ended".to_owned())),
     };
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
     print(summary(&report, &out, config.watch_key.as_ref()))?;
-    if is_submitted {
-        log_output::write_line(
-            "assent: the report was not submitted: services take no reports yet",
-        );
+    if let Some(service) = &options.service {
+        let (key, pixel) = (config.api_key.as_ref(), options.pixel.as_deref());
+        match submit(service, key, pixel, &report, &out).await {
+            Ok(sentence) => print(format_args!("{sentence}\n"))?,
+            Err(reason) => {
+                log_output::write_line(&format!("assent: the report was not submitted: {reason}"));
+            }
+        }
     }
     Ok(report.exit_code())
+}
+
+/// Completes with the end of the standard input. A thread waits for it, because a task that reads would delay
+/// the end of the program.
+fn end_of_input() -> oneshot::Receiver<()> {
+    let (sender, ended) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = sender.send(());
+    });
+    ended
+}
+
+async fn has_ended(ended: Option<oneshot::Receiver<()>>) {
+    match ended {
+        Some(ended) => drop(ended.await),
+        None => std::future::pending().await,
+    }
 }
 
 fn summary(report: &Report, folder: &Path, key: Option<&Secret>) -> String {

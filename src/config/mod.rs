@@ -116,8 +116,10 @@ pub struct Config {
     pub witness_key: Option<Secret>,
     /// `WATCH_KEY`: the seed of the key with which `assent watch` signs reports.
     pub watch_key: Option<Secret>,
-    /// `WATCH_BROWSER`: the browser that `assent watch` starts.
+    /// `WATCH_BROWSER`: the browser that `assent watch` starts. With it, a node watches sites.
     pub watch_browser: Option<PathBuf>,
+    /// `ASSENT_API_KEY`: the key with which `assent watch` submits reports to a service.
+    pub api_key: Option<Secret>,
     /// `TIMESTAMP_URL`: the authority that timestamps the log; it may contain a name and a password.
     pub timestamp_url: Option<Secret>,
     /// `SMTP_URL`; unset, mails are skipped.
@@ -180,6 +182,7 @@ impl Config {
             witness_key: vars.secret("WITNESS_KEY")?.map(log_key("WITNESS_KEY")).transpose()?,
             watch_key: vars.secret("WATCH_KEY")?.map(log_key("WATCH_KEY")).transpose()?,
             watch_browser: vars.text("WATCH_BROWSER").map(PathBuf::from),
+            api_key: vars.secret("ASSENT_API_KEY")?,
             timestamp_url: vars
                 .secret("TIMESTAMP_URL")?
                 .map(http_address("TIMESTAMP_URL"))

@@ -131,6 +131,7 @@ codes! {
     NotSealedYet => "not_sealed_yet", "The choice enters the log within seconds. Wait for `Retry-After` seconds.";
     ProofRequired => "proof_required", "Send `proof`.";
     NoConsentRecord => "no_consent_record", "The visitor has made no choice on this site.";
+    WatchReportNotFound => "watch_report_not_found", "The pixel has no such report.";
     ErasureRequestNotFound => "erasure_request_not_found", "The pixel has no such request.";
     ErasureRequestClosed => "erasure_request_closed", "The request was completed or refused before.";
     ReasonRequired => "reason_required", "Send `reason`, which the visitor may read.";

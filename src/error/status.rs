@@ -83,6 +83,7 @@ impl Error {
             | WebhookNotFound
             | DeliveryNotFound
             | ErasureRequestNotFound
+            | WatchReportNotFound
             | ConsentTagNotFound
             | PolicyNotFound
             | NoLog

@@ -26,6 +26,7 @@ use crate::pixels::install_check::daily_checks;
 use crate::proof::log::Log;
 use crate::receipts::daily_counts::counting;
 use crate::receipts::service::Receipts;
+use crate::silence::daily;
 use crate::webhooks::re_encryption::re_encrypt_all;
 use crate::webhooks::sending::dispatch::send_due;
 use crate::webhooks::sending::sender::Sender;
@@ -80,6 +81,12 @@ pub fn start(
     });
     every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
         daily_checks::plan_looks(&infra).await
+    });
+    every(infra, hourly, end.clone(), "watches could not be planned", |infra| async move {
+        daily::plan(&infra).await
+    });
+    every(infra, minutely, end.clone(), "sites could not be watched", |infra| async move {
+        daily::watch_due(&infra).await
     });
     let at_once = Duration::zero();
     every(infra, at_once, end.clone(), "a list could not be applied", |infra| async move {

@@ -16,6 +16,7 @@ use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Retry};
 use crate::pixels::notices;
 use crate::pixels::snippets::snippet_mail;
+use crate::silence;
 use crate::webhooks::paused_mail;
 
 /// Concurrent mails of a node, so that one slow reply does not delay all others.
@@ -91,6 +92,9 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::PixelLost => notices::lost(infra, mail).await?,
         Kind::TagVanished => notices::vanished(infra, mail).await?,
         Kind::ErasureRequested | Kind::ErasureDue => mails::rendered(infra, mail).await?,
+        Kind::SilenceBroken | Kind::SilenceRestored => {
+            silence::mails::rendered(infra, mail).await?
+        }
         Kind::NewKey | Kind::NewSignIn | Kind::NewGrant => safety::rendered(infra, mail).await?,
         Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
         Kind::CoverageEnded => end_mails::rendered(infra, mail).await?,

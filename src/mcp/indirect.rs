@@ -37,7 +37,7 @@ pub fn tools() -> [Tool; 3] {
             FIND_TOOLS,
             "Find tools",
             "Finds tools that this list leaves out, with their arguments: contacts, suppressions, \
-             erasure, receipts, proofs, webhooks, members, keys, billing, claims of hosts.",
+             erasure, watch, receipts, proofs, webhooks, members, keys, billing, claims of hosts.",
             find,
             ToolAnnotations::from_raw(None, Some(true), None, None, Some(false)),
         ),

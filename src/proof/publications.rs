@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,6 +30,15 @@ pub async fn note_earlier(
     hashes: &[Vec<u8>],
 ) -> Result<()> {
     store::insert_publications(connection, kind, hashes, None).await
+}
+
+/// The numbers of entries, by the hashes of publications. Those that wait for the log are missing.
+pub async fn find_entries(
+    connection: &mut PgConnection,
+    kind: Kind,
+    hashes: &[Vec<u8>],
+) -> Result<HashMap<Vec<u8>, i64>> {
+    Ok(store::list_entries(connection, kind, hashes).await?.into_iter().collect())
 }
 
 /// Like [`note`], while a visitor is waiting: `false` if it did not succeed in time.

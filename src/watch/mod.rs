@@ -5,6 +5,7 @@
 
 mod browser;
 mod devtools;
+mod gate;
 mod monotonic;
 mod net_log;
 mod options;
@@ -15,6 +16,9 @@ mod site;
 mod verdict;
 mod visit;
 
-pub use browser::guard::{COMMAND as GUARD_COMMAND, guard};
-pub use options::{Options, parse_allowed, parse_url};
+pub use browser::guard::{COMMAND as GUARD_COMMAND, guard, program};
+pub use gate::Exceptions;
+pub use options::{ON_NODE, Options, parse_allowed, parse_url};
 pub use run::watch;
+pub use site::host_of;
+pub use verdict::Leak;

@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::gate::Exceptions;
 use super::site::host_of;
+
+/// The option of a node's runs: only public addresses are reached, and the run ends with its input.
+pub const ON_NODE: &str = "on-node";
 
 /// The settings of one run, as the command line gives them.
 pub struct Options {
@@ -21,6 +25,8 @@ pub struct Options {
     pub observation: Duration,
     /// Hosts whose requests are listed separately, subdomains included, in lowercase.
     pub allowed: Vec<String>,
+    /// On a node, what may be reached beside public addresses; elsewhere everything may be.
+    pub exceptions: Option<Exceptions>,
 }
 
 /// Parses a page's or the service's address: `https` is assumed without a scheme.

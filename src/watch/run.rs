@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::browser::{Program, RunFolder, StartError};
+use super::gate::Gate;
 use super::options::Options;
 use super::report::{Outcome, Page};
 use super::service::{Service, pixel_of};
@@ -31,6 +32,7 @@ struct Run<'o> {
     program: Program,
     no_sandbox: AtomicBool,
     profiles: AtomicU32,
+    gate: Option<Gate>,
 }
 
 /// Visits all pages. Fails if the browser cannot be started.
@@ -38,7 +40,15 @@ pub async fn watch(options: &Options) -> Result<Outcome, WatchError> {
     let folder = RunFolder::create().map_err(WatchError)?;
     let program = Program::find(options.browser.as_deref(), &folder).map_err(WatchError)?;
     let (no_sandbox, profiles) = (AtomicBool::new(false), AtomicU32::new(0));
-    let run = Run { options, folder, program, no_sandbox, profiles };
+    let gate = match &options.exceptions {
+        Some(exceptions) => Some(
+            Gate::open(exceptions.clone())
+                .await
+                .map_err(|error| WatchError(format!("no proxy for the browser: {error}")))?,
+        ),
+        None => None,
+    };
+    let run = Run { options, folder, program, no_sandbox, profiles, gate };
     let (mut pages, mut browser, mut has_sandbox) = (Vec::new(), String::new(), true);
     for url in &options.urls {
         let observations = run.visits(url).await?;
@@ -82,6 +92,7 @@ impl Run<'_> {
                 observation: self.options.observation,
                 service: service.clone().map(|service| service.host),
                 no_sandbox,
+                proxy: self.gate.as_ref().map(Gate::address),
             };
             let number = self.profiles.fetch_add(1, Ordering::Relaxed);
             match timeout_at(end, observe(&setting, visit, &number.to_string())).await {

@@ -14,5 +14,6 @@ pub mod routes;
 pub mod sample;
 pub mod signed_in;
 pub mod verify;
+pub mod watch;
 pub mod well_known;
 pub mod your_data;

@@ -14,13 +14,14 @@ use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 const MAILS: &str = "/v1/account/mails";
 /// The mails that can be turned off.
-const SWITCHES: [&str; 6] = [
+const SWITCHES: [&str; 7] = [
     "trial_ending",
     "allowance",
     "payment_failed",
     "tag_vanished",
     "pixel_ending",
     "erasure_requests",
+    "silence",
 ];
 
 async fn preferences(app: &App, key: &str) -> Value {

@@ -16,6 +16,7 @@ use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::check;
 use crate::support::story::Site;
 use crate::support::waiting::wait_until;
+use crate::support::watch_reports::ReportMade;
 use crate::support::{Account, App};
 
 const FILE: &str = "src/web/docs/webhooks.json";
@@ -25,7 +26,8 @@ const PAGE: &str = "hooks.example/";
 /// The SHA-256 of mara.lindqvist@example.com.
 const MARA: &str = "66e53c17c167e9a90949e8119aaf6a9d579210ff74f3b70d2421eda408b1084d";
 /// Fields whose values nobody can know before.
-const MADE_ANEW: [&str; 5] = ["account_id", "pixel_id", "receipt_id", "request_id", "signature"];
+const MADE_ANEW: [&str; 6] =
+    ["account_id", "pixel_id", "receipt_id", "report_id", "request_id", "signature"];
 
 /// A shop that is told of everything.
 struct Told {
@@ -84,16 +86,22 @@ impl Told {
         }
         let request = json!({"pixel_id": pixel, "visitor_id": "visitor-1"});
         self.app.post("/v1/consent/erasure-requests", request).await.expect(202);
+        let reports = format!("/v1/pixels/{pixel}/watch-reports");
+        let made = || ReportMade::of("shop.example");
+        let silent = made().at("2026-03-02T00:00:00.000Z");
+        for report in [made().leaking_to("tracker.example"), silent] {
+            self.call(Method::POST, &reports, report.body()).await;
+        }
         let tag = format!("<script async src=\"{}/px/{pixel}.js\"></script>", self.app.base);
         self.site.answer("shop.example/", Reply::page(tag));
         check(&self.app, &self.ann.key, pixel).await.expect(200);
         sqlx::query("UPDATE contact_usage SET stored = 399").execute(&self.app.pool).await.unwrap();
         self.app.store_people(&self.ann.key, pixel, 2..3).await.expect(200);
         // Before the withdrawal is told all others have to be: a person who withdrew is told no more.
-        self.arrived(8).await;
+        self.arrived(10).await;
         self.app.clock.advance(minute);
         self.app.recorded(&self.shop.refusal("visitor-1", "withdrawn")).await;
-        self.arrived(10).await;
+        self.arrived(12).await;
     }
 
     async fn arrived(&self, count: usize) {

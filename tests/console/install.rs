@@ -209,12 +209,12 @@ async fn the_screens_of_anothers_site_are_not_there() {
     let mut browser = app.browser_of(&eve.key).await;
     let own_page = format!("/console/sites/{}/install", own.pixel_id);
     let base = format!("/console/sites/{}", site.pixel_id);
-    for screen in ["install", "remove", "popup", "popup/versions", "popup/preview"] {
+    for screen in ["install", "remove", "popup", "popup/versions", "popup/preview", "watch"] {
         let refused = browser.get(&format!("{base}/{screen}")).await;
         assert_eq!(refused.status, 404, "{screen}");
         assert!(!refused.text.contains("shop.example"), "{}", refused.text);
     }
-    for form in ["check", "mail", "remove", "popup", "popup/off", "install/test-hosts"] {
+    for form in ["check", "mail", "remove", "popup", "popup/off", "install/test-hosts", "watch"] {
         let fields = [
             ("test_hosts", "x.example"),
             ("host", "shop.example"),

@@ -25,4 +25,5 @@ mod settings_and_deletion;
 mod sign_in;
 mod sites;
 mod suppressions;
+mod watch;
 mod webhooks;

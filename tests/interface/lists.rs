@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::contact_shop::ContactShop;
 use crate::support::contacts::{bound, hem, person};
+use crate::support::watch_reports::ReportMade;
 use crate::support::{Answer, App};
 
 /// The items of all pages. `between` is called after each page.
@@ -187,6 +188,31 @@ async fn requests_for_erasure() {
     let found = walk(&app, &ann.key, &path, "requests", "visitor_id", async |page| {
         if page < 3 {
             ask(&format!("later-{page}")).await;
+        }
+    });
+    assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test]
+async fn reports_of_watchers() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let path = format!("/v1/pixels/{}/watch-reports", site.pixel_id);
+    let submit = async |minute: u32| {
+        let report =
+            ReportMade::of("ann.example").at(&format!("2026-03-01T00:{minute:02}:00.000Z"));
+        let stored = app.call(Method::POST, &path, &ann.key, report.body()).await.expect(201);
+        stored["report_id"].as_str().unwrap().to_owned()
+    };
+    let mut wanted = BTreeSet::new();
+    for number in 0..7 {
+        wanted.insert(submit(number).await);
+    }
+    let list = format!("{path}?limit=2");
+    let found = walk(&app, &ann.key, &list, "reports", "report_id", async |page| {
+        if page < 3 {
+            submit(20 + u32::try_from(page).unwrap()).await;
         }
     });
     assert_complete(&found.await, &wanted);

@@ -14,6 +14,9 @@ fn routes_of(pixel: &str) -> Vec<(Method, String, Value)> {
         (Method::POST, format!("/v1/pixels/{pixel}/consent"), consent),
         (Method::GET, format!("/v1/pixels/{pixel}/consent"), Value::Null),
         (Method::GET, format!("/v1/pixels/{pixel}/consent?state=accepted"), Value::Null),
+        (Method::GET, format!("/v1/pixels/{pixel}/watch"), Value::Null),
+        (Method::PATCH, format!("/v1/pixels/{pixel}/watch"), json!({"public_page": true})),
+        (Method::GET, format!("/v1/pixels/{pixel}/watch-reports"), Value::Null),
     ]
 }
 

@@ -24,6 +24,7 @@ pub mod tools;
 pub mod transparency_log;
 pub mod visitors;
 pub mod waiting;
+pub mod watch_reports;
 pub mod webhooks;
 
 pub use mail::{MailServer, fresh_address};

@@ -30,12 +30,12 @@ pub struct Run {
     pub code: Option<i32>,
     pub report: Value,
     pub folder: PathBuf,
-    said: String,
+    pub said: String,
     watcher: Watcher,
 }
 
 /// Chromium, as `CHROMIUM` names it or as it stands in `PATH`.
-fn chromium() -> PathBuf {
+pub fn chromium() -> PathBuf {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return named.into();
     }
@@ -97,9 +97,15 @@ pub fn profiles(folder: &Path) -> usize {
 
 /// Runs the command to its end.
 pub async fn watch(arguments: &[&str]) -> Run {
+    watch_with(&[], arguments).await
+}
+
+/// As [`watch`], with variables of the environment.
+pub async fn watch_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
     let _turn = RUNS.acquire().await.unwrap();
     let watcher = Watcher::new();
     let mut command = watcher.command(arguments);
+    command.envs(variables.iter().copied());
     if !arguments.contains(&"--seconds") {
         command.args(["--seconds", "1"]);
     }

@@ -14,6 +14,7 @@ use crate::verification::every_change_is_found;
 pub struct Tagged {
     pub app: App,
     pub pixel: String,
+    pub key: String,
     pub sites: Sites,
 }
 
@@ -28,7 +29,7 @@ impl Tagged {
         let page = format!("<!doctype html><title>Shop</title>{tag}<h1>Shop</h1>{body}");
         let socket = ("open-socket.test/i.png", SOCKET.to_owned());
         let sites = Sites::start(&[("shop.test/", page), socket]).await;
-        Self { app, pixel, sites }
+        Self { app, pixel, key, sites }
     }
 
     pub fn url(&self) -> String {

@@ -34,6 +34,8 @@ pub struct MailPreferences {
     pub pixel_ending: bool,
     /// Visitors ask for erasure, and such requests fall due.
     pub erasure_requests: bool,
+    /// A site loads or stores something without consent, or is silent again.
+    pub silence: bool,
     /// Always true.
     pub new_key: bool,
     /// Always true.
@@ -50,6 +52,7 @@ impl MailPreferences {
             tag_vanished: on(MailSwitch::TagVanished),
             pixel_ending: on(MailSwitch::PixelEnding),
             erasure_requests: on(MailSwitch::ErasureRequests),
+            silence: on(MailSwitch::Silence),
             new_key: true,
             new_sign_in: true,
         }
@@ -63,6 +66,7 @@ impl MailPreferences {
             MailSwitch::TagVanished => self.tag_vanished,
             MailSwitch::PixelEnding => self.pixel_ending,
             MailSwitch::ErasureRequests => self.erasure_requests,
+            MailSwitch::Silence => self.silence,
         }
     }
 }
@@ -76,6 +80,7 @@ pub struct MailChange {
     pub tag_vanished: Option<bool>,
     pub pixel_ending: Option<bool>,
     pub erasure_requests: Option<bool>,
+    pub silence: Option<bool>,
     // Accepted as `true`, which reading returns; descriptions name only what can be changed.
     #[schema(ignore)]
     #[schemars(skip)]
@@ -94,6 +99,7 @@ impl MailChange {
             tag_vanished: Some(wanted(MailSwitch::TagVanished)),
             pixel_ending: Some(wanted(MailSwitch::PixelEnding)),
             erasure_requests: Some(wanted(MailSwitch::ErasureRequests)),
+            silence: Some(wanted(MailSwitch::Silence)),
             new_key: None,
             new_sign_in: None,
         }
@@ -116,6 +122,7 @@ impl MailChange {
             MailSwitch::TagVanished => self.tag_vanished,
             MailSwitch::PixelEnding => self.pixel_ending,
             MailSwitch::ErasureRequests => self.erasure_requests,
+            MailSwitch::Silence => self.silence,
         }
     }
 }

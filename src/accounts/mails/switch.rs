@@ -9,6 +9,7 @@ text_enum! {
         TagVanished = "tag_vanished",
         PixelEnding = "pixel_ending",
         ErasureRequests = "erasure_requests",
+        Silence = "silence",
     }
 }
 
@@ -22,6 +23,9 @@ impl MailSwitch {
             Self::TagVanished => "when the tag is no longer found on a site",
             Self::PixelEnding => "7 days before a site that was never used is removed",
             Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",
+            Self::Silence => {
+                "when a site loads something without consent, and when it is silent again"
+            }
         }
     }
 }

@@ -19,6 +19,8 @@ text_enum! {
         /// Concerns the account as a whole.
         AllowanceReached = "allowance.reached",
         ErasureRequested = "erasure.requested",
+        SilenceBroken = "silence.broken",
+        SilenceRestored = "silence.restored",
     }
 }
 
@@ -33,12 +35,15 @@ text_enum! {
         InstallChanged = "install.changed",
         AllowanceReached = "allowance.reached",
         ErasureRequested = "erasure.requested",
+        SilenceBroken = "silence.broken",
+        SilenceRestored = "silence.restored",
         Contacts = "contact.*",
         Choices = "choice.*",
         Policies = "policy.*",
         Installs = "install.*",
         Allowances = "allowance.*",
         Erasures = "erasure.*",
+        Silence = "silence.*",
     }
 }
 
@@ -53,6 +58,8 @@ impl From<EventKind> for EventSelector {
             EventKind::InstallChanged => Self::InstallChanged,
             EventKind::AllowanceReached => Self::AllowanceReached,
             EventKind::ErasureRequested => Self::ErasureRequested,
+            EventKind::SilenceBroken => Self::SilenceBroken,
+            EventKind::SilenceRestored => Self::SilenceRestored,
         }
     }
 }

@@ -70,7 +70,7 @@ impl Guard {
 /// Resolves a name, or refuses it if any address is not public. The error is that of an unknown
 /// name, so that names of an internal DNS are not disclosed. Only names that are always local (RFC
 /// 6761) are reported as not public.
-async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
+pub async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
     if host == "localhost" || host.ends_with(".localhost") {
         return Err(FetchError::NotPublic);
     }

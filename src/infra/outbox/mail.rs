@@ -35,6 +35,9 @@ text_enum! {
         ErasureRequested = "erasure_requested",
         /// Such requests must be answered soon.
         ErasureDue = "erasure_due",
+        /// A site loads or stores something without consent.
+        SilenceBroken = "silence_broken",
+        SilenceRestored = "silence_restored",
         NewKey = "new_key",
         NewSignIn = "new_sign_in",
         NewGrant = "new_grant",
@@ -65,6 +68,8 @@ impl Kind {
             | Self::TagVanished
             | Self::ErasureRequested
             | Self::ErasureDue
+            | Self::SilenceBroken
+            | Self::SilenceRestored
             | Self::NewKey
             | Self::NewSignIn
             | Self::NewGrant

@@ -10,6 +10,7 @@ const CODE_REQUESTS: Duration = Duration::days(2);
 const IMPORTS: Duration = Duration::days(30);
 const EVENTS: Duration = Duration::days(400);
 const ERASURE_REQUESTS: Duration = Duration::days(400);
+const WATCH_REPORTS: Duration = Duration::days(400);
 
 const TEST_RECEIPTS: Duration = Duration::days(7);
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
@@ -29,6 +30,7 @@ pub struct Cutoffs {
     pub account_codes: DateTime<Utc>,
     pub code_requests: DateTime<Utc>,
     pub erasure_requests: DateTime<Utc>,
+    pub watch_reports: DateTime<Utc>,
     pub events: DateTime<Utc>,
     pub imports: DateTime<Utc>,
     pub uploads: DateTime<Utc>,
@@ -51,6 +53,7 @@ impl Cutoffs {
             account_codes: now,
             code_requests: now - CODE_REQUESTS,
             erasure_requests: now - ERASURE_REQUESTS,
+            watch_reports: now - WATCH_REPORTS,
             events: now - EVENTS,
             imports: now - IMPORTS,
             uploads: now - LONGEST_UPLOAD,

@@ -19,6 +19,7 @@ use crate::infra::shutdown::Shutdown;
 use crate::oauth;
 use crate::once;
 use crate::pixels::unused;
+use crate::silence::delete_reports;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
 /// Rows per statement: some tens of milliseconds, so that no lock is held for long.
@@ -58,6 +59,7 @@ struct Deleted {
     claims: u64,
     imports: u64,
     erasure_requests: u64,
+    watch_reports: u64,
     events: u64,
     unnotified: u64,
     withdrawn: u64,
@@ -99,6 +101,9 @@ async fn delete(infra: &Infra) -> Result<bool> {
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         imports: imports(&mut sweep, cutoffs).await?,
         erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,
+        watch_reports: in_batches!(sweep, |on| {
+            delete_reports(on, cutoffs.watch_reports, BATCH)
+        }),
         events: in_batches!(sweep, |on| store::delete_events(on, cutoffs.events, BATCH)),
         unnotified: unnotified(&mut sweep, cutoffs).await?,
         withdrawn: withdrawal::erase_withdrawn(infra, cutoffs.withdrawn).await?,

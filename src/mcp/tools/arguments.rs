@@ -15,6 +15,7 @@ use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
 use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::log::LogRequest;
 use crate::receipts::log_query::LogFilter;
+use crate::silence::reading;
 use crate::types::text::present;
 
 /// Rows of a page whose size is left out.
@@ -109,6 +110,22 @@ impl From<ErasureRequestArguments> for owner::PageRequest {
     fn from(arguments: ErasureRequestArguments) -> Self {
         let ErasureRequestArguments { pixel_id, status, after, limit } = arguments;
         Self { pixel_id, status, after, limit: Some(limit_or(limit, USUAL_ROWS)) }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct WatchReportArguments {
+    pixel_id: String,
+    /// The `next_before` of the page before.
+    before: Option<String>,
+    /// Reports of one page; 25 when left out.
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<i64>,
+}
+
+impl From<WatchReportArguments> for reading::PageRequest {
+    fn from(WatchReportArguments { pixel_id, before, limit }: WatchReportArguments) -> Self {
+        Self { pixel_id, before, limit: Some(limit_or(limit, USUAL_ROWS)) }
     }
 }
 

@@ -56,6 +56,9 @@ use crate::policies::history::ReadConsentConfiguration;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
+use crate::silence::reading::{ListWatchReports, OfReport, ReadWatchReport};
+use crate::silence::settings::{ChangeWatch, ShowWatch};
+use crate::silence::view::WatchReportSummary;
 use crate::webhooks::delivery::ListDeliveries;
 use crate::webhooks::endpoints::{
     ChangeWebhook, CreateWebhook, DeleteWebhook, RotateWebhookSecret,
@@ -166,6 +169,10 @@ fn of_privacy() -> Vec<Declared> {
         tool::<AddErasureRequest>(),
         tool::<CompleteErasureRequest>(),
         tool::<RefuseErasureRequest>(),
+        tool::<ShowWatch>(),
+        tool::<ChangeWatch>(),
+        with_arguments::<ListWatchReports, WatchReportArguments>(),
+        adapted::<ReadWatchReport, OfReport, WatchReportSummary>(),
     ]
 }
 

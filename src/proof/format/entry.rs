@@ -16,16 +16,19 @@ pub enum Kind {
     Notice,
     /// A build of the consent tag, with `__ASSENT_CONFIG__` in place of its configuration.
     Script,
+    /// The `report.json` of a watcher.
+    Watch,
 }
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Policy, Self::Notice, Self::Script];
+    pub const ALL: [Self; 4] = [Self::Policy, Self::Notice, Self::Script, Self::Watch];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",
             Self::Notice => "notice",
             Self::Script => "script",
+            Self::Watch => "watch",
         }
     }
 }

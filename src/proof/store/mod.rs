@@ -86,6 +86,23 @@ pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<V
     Ok(waiting)
 }
 
+/// The hashes of publications that are in the log, with their entries.
+pub async fn list_entries(
+    connection: &mut PgConnection,
+    kind: Kind,
+    hashes: &[Vec<u8>],
+) -> Result<Vec<(Vec<u8>, i64)>> {
+    let found = query!(
+        "SELECT sha256, entry AS \"entry!\" FROM publications
+         WHERE kind = $1 AND sha256 = ANY($2) AND entry IS NOT NULL",
+        kind.as_str(),
+        hashes,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(found.into_iter().map(|row| (row.sha256, row.entry)).collect())
+}
+
 pub async fn update_entries(
     connection: &mut PgConnection,
     added: &[Waiting],

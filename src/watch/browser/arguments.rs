@@ -1,5 +1,6 @@
 //! The arguments of the browser. None of them intercepts, delays or adds a request of a page.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -7,6 +8,8 @@ pub struct Extra {
     pub gpc: bool,
     /// The machine has no user namespaces.
     pub no_sandbox: bool,
+    /// The proxy through which it must connect.
+    pub proxy: Option<SocketAddr>,
 }
 
 const COMMON: &[&str] = &[
@@ -40,6 +43,15 @@ const COMMON: &[&str] = &[
 /// The features that send `Sec-GPC`, in versions that have them.
 const GPC_FEATURES: &str = "--enable-features=GlobalPrivacyControl,GlobalPrivacyControlForce";
 
+/// Nothing passes the proxy by: neither loopback addresses nor look-ups of names, UDP or WebRTC.
+const PROXIED: [&str; 5] = [
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--disable-quic",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+];
+
 pub fn arguments(profile: &Path, net_log: &Path, extra: Extra) -> Vec<String> {
     let mut arguments = COMMON.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>();
     arguments.push(format!("--user-data-dir={}", profile.display()));
@@ -49,6 +61,10 @@ pub fn arguments(profile: &Path, net_log: &Path, extra: Extra) -> Vec<String> {
     }
     if extra.no_sandbox {
         arguments.push("--no-sandbox".to_owned());
+    }
+    if let Some(proxy) = extra.proxy {
+        arguments.push(format!("--proxy-server=socks5://{proxy}"));
+        arguments.extend(PROXIED.map(str::to_owned));
     }
     arguments.push("about:blank".to_owned());
     arguments

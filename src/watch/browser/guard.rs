@@ -24,7 +24,7 @@ impl Guard {
 }
 
 /// The program that runs now, even if its file was replaced since.
-fn program() -> io::Result<PathBuf> {
+pub fn program() -> io::Result<PathBuf> {
     let linux = PathBuf::from("/proc/self/exe");
     if linux.exists() { Ok(linux) } else { std::env::current_exe() }
 }

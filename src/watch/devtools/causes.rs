@@ -1,11 +1,11 @@
 //! The causes of requests: type and initiator.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The script or document, and the line in it, that caused a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Initiator {
     pub url: String,
     pub line: u64,

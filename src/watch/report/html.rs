@@ -125,7 +125,7 @@ fn leaks_html(text: &mut String, title: &str, leaks: &[Leak]) {
 }
 
 /// The gated form of a script or frame.
-fn remedy(leak: &Leak) -> Option<String> {
+pub fn remedy(leak: &Leak) -> Option<String> {
     let url = escape(&leak.url);
     match leak.kind {
         Kind::Script => Some(format!(

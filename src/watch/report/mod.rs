@@ -7,6 +7,7 @@ mod sarif;
 mod signature;
 mod written;
 
-pub use model::{Outcome, Page, Report};
-pub use signature::verify;
+pub use html::remedy;
+pub use model::{Outcome, Page, Report, SCHEMA, VisitReport};
+pub use signature::{JSON, NOTE, Signed, VerifyError, verify};
 pub use written::write;

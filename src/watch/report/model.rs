@@ -1,7 +1,7 @@
 //! `report.json`, of the schema `assent/watch/v1`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub has_sandbox: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     pub schema: String,
     pub program: String,
@@ -43,14 +43,14 @@ pub struct Report {
     pub pages: Vec<Page>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BrowserFacts {
     pub version: String,
     /// False where the machine has no user namespaces.
     pub sandbox: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Page {
     pub url: String,
     /// The host of the service, if the page has a tag or one was given.
@@ -60,7 +60,7 @@ pub struct Page {
 }
 
 /// The tag as the page loaded it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TagFacts {
     pub url: String,
     /// The pixel's id or alias.
@@ -69,7 +69,7 @@ pub struct TagFacts {
     pub sha256: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VisitReport {
     pub visit: Visit,
     /// Null if the visit does not count as observed.
@@ -90,7 +90,7 @@ pub struct VisitReport {
     pub picture: Option<Screenshot>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ScreenshotFacts {
     pub file: String,
     pub sha256: String,

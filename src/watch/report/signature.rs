@@ -45,6 +45,59 @@ pub struct Verified {
     pub files: usize,
 }
 
+/// A note over the `report.json` that was given with it.
+#[derive(Debug)]
+pub struct Signed {
+    pub watcher: Verifier,
+    pub time: String,
+    /// The SHA-256 in lowercase hex and the name of each file.
+    files: Vec<(String, String)>,
+}
+
+impl Signed {
+    /// Opens a note with a trusted key, or with the key that the report names.
+    pub fn open(note: &str, json: &[u8], trusted: Option<&Verifier>) -> Result<Self, VerifyError> {
+        let named = || {
+            let report = serde_json::from_slice::<Value>(json).ok()?;
+            Verifier::parse(report["watcher"].as_str()?)
+        };
+        let watcher = trusted.cloned().or_else(named).ok_or(VerifyError::NoWatcher)?;
+        let note = Note::parse(note)?;
+        let text = watcher.open_parsed(&note)?;
+        // The key of a report is unknown, so no other line is accepted beside its own.
+        if note.signatures.len() != 1 {
+            return Err(VerifyError::OtherNote);
+        }
+        let mut lines = text.lines();
+        let (schema, time) = (lines.next(), lines.next().unwrap_or_default().to_owned());
+        if schema != Some(SCHEMA) {
+            return Err(VerifyError::OtherNote);
+        }
+        let files = lines.map(|line| {
+            let (sha256, name) = line.split_once(' ').ok_or(VerifyError::OtherNote)?;
+            match name.contains(['/', '\\']) || name.starts_with('.') {
+                true => Err(VerifyError::OtherNote),
+                false => Ok((sha256.to_owned(), name.to_owned())),
+            }
+        });
+        let signed = Self { watcher, time, files: files.collect::<Result<_, _>>()? };
+        if !signed.files.iter().any(|(_, name)| name == JSON) {
+            return Err(VerifyError::OtherNote);
+        }
+        signed.check(JSON, json)?;
+        Ok(signed)
+    }
+
+    fn check(&self, name: &str, bytes: &[u8]) -> Result<(), VerifyError> {
+        let found = hex::encode(Sha256::digest(bytes));
+        let mut signed = self.files.iter().filter(|(_, signed)| signed == name);
+        match signed.all(|(sha256, _)| *sha256 == found) {
+            true => Ok(()),
+            false => Err(VerifyError::Changed(name.to_owned())),
+        }
+    }
+}
+
 /// Verifies the report in a folder, with a trusted key or with the key that the report names.
 pub fn verify(folder: &Path, trusted: Option<&Verifier>) -> Result<Verified, VerifyError> {
     let read = |name: &str| {
@@ -52,36 +105,9 @@ pub fn verify(folder: &Path, trusted: Option<&Verifier>) -> Result<Verified, Ver
         bytes.map_err(|error| VerifyError::Unreadable(name.to_owned(), error))
     };
     let note = String::from_utf8(read(NOTE)?).map_err(|_| VerifyError::OtherNote)?;
-    let json = read(JSON)?;
-    let named = || {
-        let report = serde_json::from_slice::<Value>(&json).ok()?;
-        Verifier::parse(report["watcher"].as_str()?)
-    };
-    let watcher = trusted.cloned().or_else(named).ok_or(VerifyError::NoWatcher)?;
-    let note = Note::parse(&note)?;
-    let text = watcher.open_parsed(&note)?;
-    // The key of a report is unknown, so no other line is accepted beside its own.
-    if note.signatures.len() != 1 {
-        return Err(VerifyError::OtherNote);
+    let signed = Signed::open(&note, &read(JSON)?, trusted)?;
+    for (_, name) in &signed.files {
+        signed.check(name, &read(name)?)?;
     }
-    let mut lines = text.lines();
-    let (schema, time) = (lines.next(), lines.next().unwrap_or_default().to_owned());
-    if schema != Some(SCHEMA) {
-        return Err(VerifyError::OtherNote);
-    }
-    let mut names = Vec::new();
-    for line in lines {
-        let (sha256, name) = line.split_once(' ').ok_or(VerifyError::OtherNote)?;
-        if name.contains(['/', '\\']) || name.starts_with('.') {
-            return Err(VerifyError::OtherNote);
-        }
-        if hex::encode(Sha256::digest(read(name)?)) != sha256 {
-            return Err(VerifyError::Changed(name.to_owned()));
-        }
-        names.push(name);
-    }
-    if !names.contains(&JSON) {
-        return Err(VerifyError::OtherNote);
-    }
-    Ok(Verified { watcher, time, files: names.len() })
+    Ok(Verified { watcher: signed.watcher, time: signed.time, files: signed.files.len() })
 }

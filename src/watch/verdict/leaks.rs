@@ -1,14 +1,14 @@
 //! Leaks, as reports list them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::kinds::Kind;
 use crate::watch::devtools::Initiator;
 
 /// A request, connection or identifier that needed consent. Identifiers have `name`, `store`, `bits`,
 /// `lifetime_s` and `reason`; their values are never part of a report.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Leak {
     /// The address requested or connected to; for an identifier the page's.
     pub url: String,
@@ -23,7 +23,7 @@ pub struct Leak {
     pub identifier: Option<IdentifierFacts>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IdentifierFacts {
     pub name: String,
     /// `cookie`, `local_storage`, `indexeddb` or `cache_storage`.
@@ -36,7 +36,7 @@ pub struct IdentifierFacts {
 }
 
 /// A cookie or an entry of storage, by name.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     pub name: String,
     pub host: String,

@@ -1,5 +1,6 @@
 //! The steps of a visit.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct Setting<'r> {
     /// The host of the service, where it is known.
     pub service: Option<String>,
     pub no_sandbox: bool,
+    /// The proxy through which the browser must connect.
+    pub proxy: Option<SocketAddr>,
 }
 
 /// The results of the steps, which stay when a later step fails.
@@ -64,7 +67,8 @@ pub async fn observe(
 ) -> Result<Observation, StartError> {
     let other = |error: std::io::Error| StartError::Other(error.to_string());
     let profile = setting.folder.profile(profile_name).map_err(other)?;
-    let extra = Extra { gpc: visit == Visit::Gpc, no_sandbox: setting.no_sandbox };
+    let Setting { no_sandbox, proxy, .. } = *setting;
+    let extra = Extra { gpc: visit == Visit::Gpc, no_sandbox, proxy };
     let started = Browser::start(setting.program, setting.folder, &profile, extra).await;
     let (browser, events) = match started {
         Ok(started) => started,
@@ -95,7 +99,10 @@ pub async fn observe(
     remove(&profile).await;
     let seen = std::mem::take(&mut *seen.lock());
     let (log, unread) = match log {
-        Ok(log) => (log, None),
+        Ok(mut log) => {
+            log.unnamed.retain(|entry| Some(entry.address) != proxy);
+            (log, None)
+        }
         Err(problem) => (net_log::NetLog::default(), Some(problem)),
     };
     let first = log.requests.iter().find(|request| request.destination == "main frame");

@@ -42,6 +42,7 @@ pub fn routes() -> Vec<Route> {
         sites::install::routes(),
         sites::popup::routes(),
         sites::popup_sample::routes(),
+        sites::watch::routes(),
         visitors::contacts::routes(),
         visitors::requests::routes(),
         account::routes(),

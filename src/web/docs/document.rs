@@ -14,7 +14,8 @@ use crate::infra::templates::STAND_IN;
 use crate::receipts::check::LatestReceipt;
 use crate::receipts::export::{PolicyLine, ReceiptLine};
 use crate::webhooks::news::kinds::{
-    AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, WithdrawnNews,
+    AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, SilenceNews,
+    WithdrawnNews,
 };
 
 #[derive(OpenApi)]
@@ -28,7 +29,7 @@ use crate::webhooks::news::kinds::{
     servers((url = "https://stand-in.invalid")),
     components(schemas(
         Problem, ValidationProblem, FieldError, PolicyLine, ReceiptLine, LatestReceipt, ContactNews,
-        WithdrawnNews, ChoiceNews, PolicyNews, InstallNews, AllowanceNews, ErasureNews,
+        WithdrawnNews, ChoiceNews, PolicyNews, InstallNews, AllowanceNews, ErasureNews, SilenceNews,
     )),
     modifiers(&Credentials),
     tags(
@@ -39,6 +40,7 @@ use crate::webhooks::news::kinds::{
         (name = "Contacts", description = "The people that were resolved on a pixel's site."),
         (name = "Webhooks", description = "Servers of yours that are told what happens, by signed messages."),
         (name = "Consent", description = "What visitors are asked, and what they answered."),
+        (name = "Watch", description = "Whether sites load anything without consent."),
         (name = "Visitors", description = "What visitors' pages call, from any origin and without credentials."),
         (name = "Scripts", description = "The scripts that sites load."),
         (name = "Log", description = "The public log of what is published, for anybody who checks it."),

@@ -17,6 +17,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("read_account_events", &["EventPage"]),
     ("list_suppressions", &["SuppressionPage"]),
     ("list_erasure_requests", &["ErasureRequestPage"]),
+    ("list_watch_reports", &["WatchReportPage"]),
     ("list_withdrawn_contacts", &["WithdrawnContacts"]),
     ("read_contacts", &["ContactPage", "ContactsOfDay", "ChangedContacts"]),
 ];

@@ -7,8 +7,8 @@ use super::prose::{Prose, prose};
 use super::schema::NamedSchema;
 
 /// The groups in the order of their use; others follow.
-const GROUPS: [&str; 12] = [
-    "Accounts", "Pixels", "Consent", "Visitors", "Scripts", "Log", "Contacts", "Webhooks",
+const GROUPS: [&str; 13] = [
+    "Accounts", "Pixels", "Consent", "Watch", "Visitors", "Scripts", "Log", "Contacts", "Webhooks",
     "Billing", "Agents", "Pages", "Service",
 ];
 /// The first routes of a group, in this order; the rest follows by path.

@@ -55,6 +55,16 @@ fn told(kind: EventKind) -> DocumentedPayload {
             description: "The owner has 30 days to answer.",
             data: "ErasureNews",
         },
+        EventKind::SilenceBroken => DocumentedPayload {
+            summary: "A site loads or stores something without consent",
+            description: "Sent once, with the report that found it.",
+            data: "SilenceNews",
+        },
+        EventKind::SilenceRestored => DocumentedPayload {
+            summary: "A site is silent again",
+            description: "Sent once, with the report that found it silent.",
+            data: "SilenceNews",
+        },
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) struct Subject {
     pub change: Option<InstallChange>,
     pub percent: Option<i64>,
     pub request_id: Option<Uuid>,
+    pub report_id: Option<Uuid>,
 }
 
 impl Happened {

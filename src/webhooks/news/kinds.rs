@@ -13,6 +13,7 @@ use crate::pixels::install_check::install_state::InstallChange;
 use crate::policies::history::PolicyVersionView;
 use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::ReceiptEnvelope;
+use crate::silence::view::WatchReportView;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
@@ -26,6 +27,7 @@ pub enum News {
     Install(Box<InstallNews>),
     Allowance(AllowanceNews),
     Erasure(ErasureNews),
+    Silence(SilenceNews),
 }
 
 /// A person who was stored.
@@ -112,5 +114,16 @@ pub struct ErasureNews {
     pub domain: SiteHost,
     pub request: ErasureRequestView,
     /// Where the pixel's requests are read.
+    pub url: String,
+}
+
+/// A report that found that a site has broken or recovered.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct SilenceNews {
+    pub pixel_id: PixelId,
+    /// The pixel's host.
+    pub domain: SiteHost,
+    pub report: WatchReportView,
+    /// Where the report is read, with its leaks.
     pub url: String,
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::happened::{Happened, Subject};
 use super::kinds::{
-    ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, WithdrawnNews,
+    ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, SilenceNews, WithdrawnNews,
 };
 use crate::contacts::contact::{Contact, WithdrawnContact};
 use crate::contacts::list_withdrawn_of;
@@ -16,6 +16,7 @@ use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::Pixel;
 use crate::policies::history::find_version;
 use crate::receipts::{Placed, list_receipts_at};
+use crate::silence::find_report;
 use crate::types::ids::PixelId;
 
 pub async fn news_of(
@@ -130,7 +131,7 @@ impl Found {
 
     async fn rare(&self, infra: &Infra, happened: &Happened) -> Result<Option<News>> {
         let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
-        let Subject { version, change, request_id, .. } = happened.subject();
+        let Subject { version, change, request_id, report_id, .. } = happened.subject();
         if let Some(version) = version {
             let policy = find_version(infra, &pixel_id, version).await?;
             let url = format!("{}/consent/configuration", self.url);
@@ -138,7 +139,7 @@ impl Found {
                 policy.map(|policy| News::Policy(PolicyNews { pixel_id, domain, policy, url }))
             );
         }
-        if change.is_none() && request_id.is_none() {
+        if change.is_none() && request_id.is_none() && report_id.is_none() {
             return Ok(None);
         }
         let mut connection = infra.pool.acquire().await?;
@@ -147,6 +148,12 @@ impl Found {
             let url = format!("{}/check", self.url);
             let news = InstallNews { pixel_id, domain, change, install, url };
             return Ok(Some(News::Install(Box::new(news))));
+        }
+        if let Some(report_id) = report_id {
+            let report = find_report(&mut connection, &pixel_id, report_id).await?;
+            let url = format!("{}/watch-reports/{report_id}", self.url);
+            let news = |report| News::Silence(SilenceNews { pixel_id, domain, report, url });
+            return Ok(report.map(news));
         }
         let Some(request_id) = request_id else { return Ok(None) };
         let request = find_request(&mut connection, &pixel_id, request_id).await?;

@@ -106,7 +106,11 @@ async fn every_public_page_has_a_description_or_noindex() {
     let demo = crawl.links("/demo/provision", &made.text);
     let starts = ["/", "/verify", "/your-data", "/v1/checkout/cancelled", &link[app.base.len()..]];
     crawl.from(&starts).await;
-    crawl.from(&[&policy, &second, &earlier]).await;
+    let settings = format!("/v1/pixels/{}/watch", site.pixel_id);
+    let public = json!({"public_page": true});
+    app.call(Method::PATCH, &settings, &ann.key, public).await.expect(200);
+    let watch = format!("/watch/{}", site.pixel_id);
+    crawl.from(&[&policy, &second, &earlier, &watch]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // Links of mails and the way back from checkout are opened with what they need in other tests here.
     let elsewhere = [
@@ -155,7 +159,15 @@ async fn every_screen_of_the_console_is_not_indexed() {
     crawl.from(&["/console", "/console/accounts", &person, &refused]).await;
     let site_screens = ["overview", "choices", "choices/{receipt}", "choices/{receipt}/erase"]
         .into_iter()
-        .chain(["popup", "popup/versions", "popup/preview", "install", "contacts", "requests"])
+        .chain([
+            "popup",
+            "popup/versions",
+            "popup/preview",
+            "install",
+            "contacts",
+            "requests",
+            "watch",
+        ])
         .chain(["contacts/find", "requests/{request}", "remove"])
         .map(|screen| format!("/console/sites/{{pixel}}/{screen}"));
     let account_screens = ["deliveries", "deliveries/{id}", "deliveries/{id}/delete", "events"]

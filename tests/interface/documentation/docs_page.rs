@@ -23,6 +23,7 @@ async fn the_reference_begins_with_what_people_do_first() {
         "accounts",
         "pixels",
         "consent",
+        "watch",
         "visitors",
         "scripts",
         "log",
@@ -80,7 +81,7 @@ async fn every_kind_of_event_is_told_with_its_body_and_an_example() {
     let (_, events) = page.split_once("<h2 id=\"events\">").expect("a chapter of the events");
     let (events, _) = events.split_once("<section").expect("its end");
     let described = document["webhooks"].as_object().unwrap();
-    assert_eq!(described.len(), 8);
+    assert_eq!(described.len(), 10);
     for (name, webhook) in described {
         let id = webhook["post"]["operationId"].as_str().unwrap();
         let (_, event) = events.split_once(&format!("id=\"{id}\"")).expect(name);

@@ -26,7 +26,7 @@ pub const HOOKS: &str = "hooks.shop.example";
 /// The secret that signs the receipts of the examples.
 pub const SECRET: &str = "receipt-secret-of-the-examples";
 /// Fields whose values nobody can know before.
-pub const MADE_ANEW: [&str; 25] = [
+pub const MADE_ANEW: [&str; 26] = [
     "account_id",
     "api_key",
     "cdn_script_url",
@@ -41,6 +41,7 @@ pub const MADE_ANEW: [&str; 25] = [
     "pixel_id",
     "prefix",
     "receipt_id",
+    "report_id",
     "request_id",
     "salt",
     "secret",

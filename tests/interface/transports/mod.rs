@@ -101,6 +101,8 @@ const ERASURE: &[&str] = &[
     "refuse_erasure_request",
 ];
 
+const WATCH: &[&str] = &["show_watch", "change_watch", "list_watch_reports", "read_watch_report"];
+
 const WEBHOOKS: &[&str] = &[
     "create_webhook",
     "list_webhooks",
@@ -120,6 +122,7 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("export_consent", "an answer without bounds"),
     ("export_account", "an answer without bounds"),
     ("import_suppressions", "a body that no message holds"),
+    ("submit_watch_report", "what the program of a watcher sends"),
     ("list_grants", "apps are connected by people, who see them in the console"),
     ("revoke_grant", "apps are connected by people, who end them in the console"),
     ("record_consent", "what a visitor's browser says"),
@@ -227,6 +230,11 @@ async fn transports_agree_on_erasure() {
 }
 
 #[tokio::test]
+async fn transports_agree_on_the_watch() {
+    doors_agree_on(WATCH).await;
+}
+
+#[tokio::test]
 async fn transports_agree_on_webhooks() {
     doors_agree_on(WEBHOOKS).await;
 }
@@ -245,6 +253,7 @@ async fn every_capability_has_both_transports_or_a_stated_reason() {
         CONTACTS,
         SUPPRESSIONS,
         ERASURE,
+        WATCH,
         WEBHOOKS,
     ]
     .concat();

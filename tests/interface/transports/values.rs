@@ -85,6 +85,12 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "from" => texts(&["2026-03-01", "2026-03-10", "2026-03-11"]),
         "to" => texts(&["2026-03-10", "2026-02-01"]),
         "on" => texts(&["2026-03-10", "2026-03-09"]),
+        "before" if capability == "list_watch_reports" => {
+            texts(&["ffffffff-ffff-7fff-bfff-ffffffffffff", "x"])
+        }
+        "report_id" => texts(&["{own_report}", "{foreign_report}", "unknown"]),
+        "watch_allow" => vec![json!(["cdn.example"]), json!([]), json!(["a b"])],
+        "public_page" => vec![json!(true), json!(false)],
         "before" | "cursor" => texts(&["00000000000000ff", "2"]),
         "request_id" => texts(&["{own_request}", "{foreign_request}", "unknown"]),
         "received_on" => texts(&["2026-03-01", "2026-03-11", "today"]),
@@ -123,7 +129,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "retention"
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
-        | "erasure_requests" => vec![json!(false), json!(true)],
+        | "erasure_requests" | "silence" => vec![json!(false), json!(true)],
         "data_sharing"
         | "contacts_need_consent"
         | "contacts_need_act"

@@ -15,6 +15,7 @@ use crate::support::sites::dns::DnsServer;
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::stripe::{Provider, SECRET_KEY};
 use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::watch_reports::ReportMade;
 use crate::support::{Account, App};
 
 /// The values of placeholders such as `{own_pixel}`.
@@ -152,6 +153,7 @@ impl World {
             ("member", json!(member(app, &account.account_id).await)),
             ("request", self.request_of(&site.pixel_id).await),
             ("import", json!(done_import(app, &account.account_id).await)),
+            ("report", self.report_of(account, &site.pixel_id, domain).await),
         ]
     }
 
@@ -174,6 +176,14 @@ impl World {
              ON CONFLICT (account_id) DO UPDATE SET code_hash = $2, expires_at = $3";
         let code = sqlx::query(insert).bind(account_id).bind(hash).bind(expires_at);
         code.execute(&self.app.pool).await.unwrap();
+    }
+
+    /// The id of a watcher's report, which is the same in both worlds.
+    async fn report_of(&self, account: &Account, pixel_id: &str, domain: &str) -> Value {
+        let body = ReportMade::of(domain).body();
+        let path = format!("/v1/pixels/{pixel_id}/watch-reports");
+        let report = self.app.call(Method::POST, &path, &account.key, body).await.expect(201);
+        report["report_id"].clone()
     }
 
     /// The id of a request for erasure.

@@ -40,6 +40,7 @@ pub fn title(switch: MailSwitch) -> &'static str {
         MailSwitch::TagVanished => "A snippet is missing",
         MailSwitch::PixelEnding => "An unused site is removed",
         MailSwitch::ErasureRequests => "New erasure requests",
+        MailSwitch::Silence => "A site breaks or recovers",
     }
 }
 

@@ -15,6 +15,7 @@ pub const SITE_SCREENS: &[(&str, &str)] = &[
     ("contacts", "Contacts"),
     ("requests", "Erasure requests"),
     ("install", "Install"),
+    ("watch", "Watch"),
 ];
 
 /// The screens of the account: the last part of the address, the name, and the roles that may open it.

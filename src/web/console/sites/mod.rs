@@ -7,6 +7,7 @@ pub mod popup_fields;
 pub mod popup_sample;
 pub mod tag_state;
 pub mod test_tag;
+pub mod watch;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, routes};
@@ -33,6 +34,7 @@ use crate::pixels::setup::{ListPixels, ShowPixel};
 use crate::pixels::view::PixelSummary;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
+use crate::silence::settings::ShowWatch;
 use crate::web::charts::sparkline::Sparkline;
 use crate::webhooks::listing::ListWebhooks;
 
@@ -60,6 +62,7 @@ struct Row {
     line: Option<Sparkline>,
     contacts: i64,
     requests: Option<String>,
+    leaks: bool,
 }
 
 #[get("/console")]
@@ -107,6 +110,7 @@ const SITES: Screen<'static> = Screen {
         "GET /v1/pixels/{pixel_id}/consent/stats",
         "GET /v1/pixels/{pixel_id}/contact-counts",
         "GET /v1/pixels/{pixel_id}/erasure-requests",
+        "GET /v1/pixels/{pixel_id}/watch",
         "GET /v1/webhooks",
         "GET /v1/whoami",
     ],
@@ -132,11 +136,13 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
     let request = CountRequest { pixel_id: pixel_id.clone(), from: None, to: None };
     let contacts = member.ask::<CountContacts>(request).await?.total;
     let install = member.ask::<ShowInstall>(OfPixel { pixel_id: pixel_id.clone() }).await?;
+    let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let now = member.app.infra.clock.now();
     let (state, tone) = state_of(&install, &Visits::of(&stats), now);
     Ok(Row {
         line: (answered > 0).then(|| sparkline(&by_day)),
         requests: member.open_requests(&pixel_id).await?,
+        leaks: watch.broken_since.is_some(),
         shown,
         contacts,
         pixel_id,

@@ -84,6 +84,8 @@ fn title(kind: EventKind) -> &'static str {
         EventKind::InstallChanged => "A snippet is found, missing or back",
         EventKind::AllowanceReached => "80 or 100 % of the month’s people are used",
         EventKind::ErasureRequested => "A visitor asks to be erased",
+        EventKind::SilenceBroken => "A site loads something without consent",
+        EventKind::SilenceRestored => "A site is silent again",
     }
 }
 

@@ -1,0 +1,60 @@
+//! Submits the report of a watch to a service.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use assent::config::Secret;
+use assent::infra::direct_client::direct_client;
+use assent::watch::report::{JSON, NOTE, Report};
+use serde_json::{Value, json};
+use url::Url;
+
+const CONNECT: Duration = Duration::from_secs(5);
+const TOTAL: Duration = Duration::from_secs(30);
+
+/// Returns a sentence about the stored report, or the reason why it was not submitted.
+pub async fn submit(
+    service: &Url,
+    key: Option<&Secret>,
+    pixel: Option<&str>,
+    report: &Report,
+    folder: &Path,
+) -> Result<String, String> {
+    let key = key.ok_or("ASSENT_API_KEY is not set")?;
+    let pixel = match pixel {
+        Some(pixel) => pixel,
+        None => {
+            pixel_of(report).ok_or("the pages have no pixel in common, name one with --pixel")?
+        }
+    };
+    let read = |name| fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let body = json!({"report": read(JSON)?, "note": read(NOTE)?});
+    let mut address = service.clone();
+    address.set_query(None);
+    address.set_fragment(None);
+    let is_set = address.path_segments_mut().map(|mut path| {
+        path.clear().extend(["v1", "pixels", pixel, "watch-reports"]);
+    });
+    is_set.map_err(|()| "the service has no such address".to_owned())?;
+    let request = direct_client(CONNECT, TOTAL).post(address).bearer_auth(key.expose()).json(&body);
+    let response = request.send().await.map_err(|error| error.without_url().to_string())?;
+    let status = response.status();
+    let answer = response.json::<Value>().await.unwrap_or_default();
+    if !status.is_success() {
+        let detail = answer["detail"].as_str().unwrap_or("no reason was given");
+        let wrong = answer["errors"].as_array().into_iter().flatten();
+        let wrong = wrong.filter_map(|error| error["msg"].as_str());
+        let reasons = std::iter::once(detail).chain(wrong).collect::<Vec<_>>();
+        return Err(format!("the service answered {}: {}", status.as_u16(), reasons.join(", ")));
+    }
+    let report_id = answer["report_id"].as_str().ok_or("the service gave no id")?;
+    Ok(format!("Submitted as {report_id}. Its hash will be in the service's public log."))
+}
+
+/// The pixel that all pages with a tag have.
+fn pixel_of(report: &Report) -> Option<&str> {
+    let mut pixels = report.pages.iter().filter_map(|page| Some(page.tag.as_ref()?.pixel.as_str()));
+    let first = pixels.next()?;
+    pixels.all(|pixel| pixel == first).then_some(first)
+}

@@ -1,0 +1,29 @@
+//! The public page of a site: the last verdict of the service, where the owner permits it.
+
+use chrono::{DateTime, Utc};
+
+use super::store;
+use super::view::Verdict;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels::find_any_pixel;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+
+/// The last verdict of the service; `None` before its first visit.
+pub struct PublicVerdict {
+    pub domain: SiteHost,
+    pub last: Option<(Verdict, DateTime<Utc>)>,
+}
+
+/// Of a pixel whose owner has turned the page on. All others are not found.
+pub async fn find_public(infra: &Infra, pixel_id: &str) -> Result<PublicVerdict> {
+    let pixel_id = PixelId::parse(pixel_id).ok_or(Error::NotFound)?;
+    let mut connection = infra.pool.acquire().await?;
+    let pixel = find_any_pixel(&mut connection, &pixel_id).await?.ok_or(Error::NotFound)?;
+    let site = store::sites::find_site(&mut connection, &pixel_id).await?;
+    if !site.is_public {
+        return Err(Error::NotFound);
+    }
+    Ok(PublicVerdict { domain: pixel.domain, last: site.known.own_verdict.zip(site.known.own_at) })
+}

@@ -1,0 +1,112 @@
+//! Mails to owners when a site breaks and when it recovers.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::leaks::{LeakLine, lines_of};
+use super::state::SilenceChange;
+use super::store;
+use crate::accounts::find_account;
+use crate::accounts::mails::owners_mail::wanted;
+use crate::accounts::mails::switch::MailSwitch;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::pixels::find_any_pixel;
+use crate::pixels::pixel::Pixel;
+use crate::types::ids::PixelId;
+use crate::watch::report::Report;
+
+/// Leaks that a mail names.
+const MAX_NAMED: usize = 5;
+
+/// Puts the mail about a change into the outbox.
+pub async fn put(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    pixel_id: &PixelId,
+    change: SilenceChange,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: change.mail(), account_id: None, pixel_id: Some(pixel_id) };
+    infra.outbox.put(connection, new, &()).await
+}
+
+/// Makes the first attempt to send a mail. The outbox makes all others.
+pub async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
+    let rendered = rendered(infra, mail).await;
+    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
+        let mut connection = infra.pool.acquire().await?;
+        infra.outbox.cancel(&mut connection, mail).await?;
+    }
+    Ok(())
+}
+
+/// Renders a mail; `None` once the site has changed again, and where such mails are turned off.
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let pixel = find_any_pixel(&mut connection, pixel_id).await?;
+    let known = store::sites::find_site(&mut connection, pixel_id).await?.known;
+    let (Some(pixel), Some(report_id)) = (pixel, known.report_id) else { return Ok(None) };
+    let notice = match (mail.kind, known.broken_since, known.reported_at) {
+        (Kind::SilenceBroken, Some(since), _) => {
+            let files = store::reports::find_files(&mut connection, pixel_id, report_id).await?;
+            let report = files.and_then(|files| serde_json::from_str::<Report>(&files.report).ok());
+            let leaks = report.map(|report| lines_of(&report)).unwrap_or_default();
+            broken(infra, &pixel, since, &leaks)
+        }
+        (Kind::SilenceRestored, None, Some(at)) => restored(infra, &pixel, at),
+        _ => return Ok(None),
+    };
+    let account = find_account(&mut connection, &pixel.account_id).await?;
+    let Some(account) = account else { return Ok(None) };
+    wanted(&mut connection, infra, &account, MailSwitch::Silence, notice).await
+}
+
+fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]) -> Notice {
+    let domain = &pixel.domain;
+    let opening = format!(
+        "A visit of {domain} on {} found that something is loaded or stored without consent.",
+        since.format("%-d %B %Y"),
+    );
+    let mut hosts = Vec::<String>::new();
+    for LeakLine { host, kind, .. } in leaks {
+        let named = format!("{host} ({kind})");
+        if !hosts.contains(&named) {
+            hosts.push(named);
+        }
+    }
+    let more = hosts.len().saturating_sub(MAX_NAMED);
+    hosts.truncate(MAX_NAMED);
+    let named = (!hosts.is_empty()).then(|| match more {
+        0 => format!("Found: {}.", hosts.join(", ")),
+        _ => format!("Found: {} and {more} more.", hosts.join(", ")),
+    });
+    let cure = "The page below names the script and line that caused each one, and the line to \
+                paste instead. A later visit notices when the site is silent again.";
+    Notice {
+        subject: format!("{domain} loads something without consent"),
+        paragraphs: [Some(opening), named, Some(cure.to_owned())].into_iter().flatten().collect(),
+        link: Some(link(infra, &pixel.pixel_id)),
+        ..Notice::default()
+    }
+}
+
+fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
+    let domain = &pixel.domain;
+    let day = at.format("%-d %B %Y");
+    Notice {
+        subject: format!("{domain} is silent again"),
+        paragraphs: vec![format!(
+            "A visit of {domain} on {day} found nothing that was loaded or stored without consent."
+        )],
+        link: Some(link(infra, &pixel.pixel_id)),
+        ..Notice::default()
+    }
+}
+
+fn link(infra: &Infra, pixel_id: &PixelId) -> NoticeLink {
+    let url = format!("{}/console/sites/{pixel_id}/watch", infra.base_url());
+    NoticeLink { label: "See what was found", url }
+}

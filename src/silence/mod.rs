@@ -1,0 +1,16 @@
+//! The silence of sites: reports of watchers, what they change, and the daily watch of the service.
+
+pub mod badge;
+pub mod daily;
+pub mod given;
+pub mod intake;
+pub mod leaks;
+pub mod mails;
+pub mod reading;
+mod running;
+pub mod settings;
+mod state;
+mod store;
+pub mod view;
+
+pub use store::reports::{delete_reports, find_report};

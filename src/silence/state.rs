@@ -1,0 +1,107 @@
+//! The changes that a report makes to a site: it breaks, recovers, or stays as it is.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::view::Verdict;
+use crate::infra::events::EventKind;
+use crate::infra::outbox;
+
+/// The known silence of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownSilence {
+    pub verdict: Option<Verdict>,
+    pub reported_at: Option<DateTime<Utc>>,
+    pub report_id: Option<Uuid>,
+    pub broken_since: Option<DateTime<Utc>>,
+    pub own_verdict: Option<Verdict>,
+    pub own_at: Option<DateTime<Utc>>,
+}
+
+/// A change that its owner is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SilenceChange {
+    Broken,
+    Restored,
+}
+
+impl SilenceChange {
+    pub fn event(self) -> EventKind {
+        match self {
+            Self::Broken => EventKind::SilenceBroken,
+            Self::Restored => EventKind::SilenceRestored,
+        }
+    }
+
+    pub fn mail(self) -> outbox::Kind {
+        match self {
+            Self::Broken => outbox::Kind::SilenceBroken,
+            Self::Restored => outbox::Kind::SilenceRestored,
+        }
+    }
+}
+
+pub struct NewReport {
+    pub report_id: Uuid,
+    pub verdict: Verdict,
+    pub by_service: bool,
+    /// When it was made, but not later than it was received.
+    pub at: DateTime<Utc>,
+}
+
+/// The state after a report. One that is older than the newest changes nothing.
+pub fn after(known: KnownSilence, new: &NewReport) -> (KnownSilence, Option<SilenceChange>) {
+    let mut known = known;
+    if new.by_service && known.own_at.is_none_or(|at| new.at > at) {
+        (known.own_verdict, known.own_at) = (Some(new.verdict), Some(new.at));
+    }
+    if known.reported_at.is_some_and(|at| new.at <= at) {
+        return (known, None);
+    }
+    let was_broken = known.broken_since.is_some();
+    let change = match new.verdict {
+        Verdict::Leaks if !was_broken => Some(SilenceChange::Broken),
+        Verdict::Silent if was_broken => Some(SilenceChange::Restored),
+        _ => None,
+    };
+    known.broken_since = match change {
+        Some(SilenceChange::Broken) => Some(new.at),
+        Some(SilenceChange::Restored) => None,
+        None => known.broken_since,
+    };
+    (known.verdict, known.reported_at) = (Some(new.verdict), Some(new.at));
+    known.report_id = Some(new.report_id);
+    (known, change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(verdict: Verdict, minute: i64) -> NewReport {
+        let at = DateTime::from_timestamp(minute * 60, 0).unwrap();
+        NewReport { report_id: Uuid::nil(), verdict, by_service: minute % 2 == 0, at }
+    }
+
+    #[test]
+    fn a_site_breaks_once_and_recovers_once() {
+        let reports = [
+            (Verdict::Silent, 1, None),
+            (Verdict::Leaks, 2, Some(SilenceChange::Broken)),
+            (Verdict::Leaks, 3, None),
+            (Verdict::NotObserved, 4, None),
+            (Verdict::Silent, 2, None),
+            (Verdict::Silent, 5, Some(SilenceChange::Restored)),
+            (Verdict::NotObserved, 6, None),
+            (Verdict::Silent, 7, None),
+        ];
+        let mut known = KnownSilence::default();
+        for (verdict, minute, expected) in reports {
+            let (next, change) = after(known, &report(verdict, minute));
+            assert_eq!(change, expected, "{minute}");
+            known = next;
+        }
+        assert_eq!((known.verdict, known.broken_since), (Some(Verdict::Silent), None));
+        assert_eq!(known.own_verdict, Some(Verdict::NotObserved));
+    }
+}

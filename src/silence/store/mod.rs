@@ -1,0 +1,3 @@
+pub mod reports;
+pub mod sites;
+pub mod turns;

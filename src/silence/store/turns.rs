@@ -1,0 +1,29 @@
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query};
+
+use crate::error::Result;
+
+/// Takes the turn to watch a site until a time; `false` if another node has it.
+pub async fn take_turn(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Result<bool> {
+    let taken =
+        query!("UPDATE watch_turn SET taken_until = $2 WHERE taken_until <= $1", now, until,)
+            .execute(connection)
+            .await?;
+    Ok(taken.rows_affected() == 1)
+}
+
+/// Ends the turn that was taken until this time.
+pub async fn end_turn(
+    connection: &mut PgConnection,
+    until: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!("UPDATE watch_turn SET taken_until = $2 WHERE taken_until = $1", until, now)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

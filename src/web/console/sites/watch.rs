@@ -1,0 +1,169 @@
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::install::find;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::pixels::input::{OfPixel, OnPixel};
+use crate::silence::reading::{ListWatchReports, OfReport, PageRequest, ReadWatchReport};
+use crate::silence::settings::{ChangeWatch, ShowWatch, WatchSettings};
+use crate::silence::view::{Verdict, WatchReportView};
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{date, day, moment, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![watch, change]
+}
+
+/// Reports of the history, which shows the worst of each day.
+const REPORTS: &str = "200";
+
+#[get("/console/sites/<pixel_id>/watch")]
+async fn watch(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let is_saved = query.get("done") == Some("saved");
+    screen(&member, 200, pixel_id, is_saved, None).await
+}
+
+async fn screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel_id: &str,
+    is_saved: bool,
+    wrong: Option<(&str, &Error)>,
+) -> Result<Reply, Refusal> {
+    let pixel = &find(member, pixel_id).await?;
+    let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    let request = PageRequest {
+        pixel_id: pixel_id.to_owned(),
+        before: None,
+        limit: Some(REPORTS.to_owned()),
+    };
+    let reports = member.ask::<ListWatchReports>(request).await?.reports;
+    let latest = match reports.first() {
+        Some(newest) => Some(latest(member, pixel_id, newest).await?),
+        None => None,
+    };
+    let allowed = watch.watch_allow.join("\n");
+    let content = context! {
+        verdict: watch.verdict.map(words_of),
+        tone: watch.verdict.map_or("none", tone_of),
+        broken_since: watch.broken_since.map(|since| day(since.0)),
+        next: watch.next_watch_at.map(|next| moment(next.0)),
+        is_watched: member.app.infra.config.watch_browser.is_some(),
+        latest,
+        days: days_of(&reports),
+        allowed: wrong.map_or(&*allowed, |(typed, _)| typed),
+        error: wrong.map(|(_, error)| sentence(error)),
+        public_page: watch.public_page,
+        notice: is_saved.then_some("Saved."),
+    };
+    let screen = Screen {
+        template: "console/watch.html",
+        title: "Watch",
+        place: Place::of(pixel, "watch"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/watch",
+            "PATCH /v1/pixels/{pixel_id}/watch",
+            "GET /v1/pixels/{pixel_id}/watch-reports",
+            "GET /v1/pixels/{pixel_id}/watch-reports/{report_id}",
+        ],
+    };
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -> Result<Value> {
+    let request =
+        OfReport { pixel_id: pixel_id.to_owned(), report_id: report.report_id.to_string() };
+    let detail = member.ask::<ReadWatchReport>(request).await?.summary;
+    let leaks = detail.leaks.iter().map(|leak| {
+        json!({
+            "host": leak.host,
+            "kind": leak.kind,
+            "what": leak.name.as_ref().unwrap_or(&leak.url),
+            "script": leak.script,
+            "line": leak.line,
+            "gated": leak.gated,
+            "visits": leak.visits.join(", ").replace('_', " "),
+        })
+    });
+    Ok(json!({
+        "at": moment(report.made_at.0),
+        "by_service": report.by_service,
+        "leaks": leaks.collect::<Vec<_>>(),
+        "not_observed": detail.not_observed,
+        "entry": report.log_entry,
+    }))
+}
+
+/// The worst verdict of each day, the newest first.
+fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
+    let mut days = BTreeMap::<NaiveDate, (Verdict, i32, usize)>::new();
+    for report in reports {
+        let found = (report.verdict, report.leak_count, 0);
+        let known = days.entry(report.received_at.0.date_naive()).or_insert(found);
+        known.2 += 1;
+        if severity(report.verdict) > severity(known.0) {
+            (known.0, known.1) = (report.verdict, report.leak_count);
+        }
+    }
+    let row = |(on, (verdict, leaks, count)): (NaiveDate, (Verdict, i32, usize))| {
+        json!({
+            "day": date(on),
+            "verdict": words_of(verdict),
+            "tone": tone_of(verdict),
+            "leaks": leaks,
+            "count": count,
+        })
+    };
+    days.into_iter().rev().map(row).collect()
+}
+
+fn severity(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Silent => 0,
+        Verdict::NotObserved => 1,
+        Verdict::Leaks => 2,
+    }
+}
+
+fn words_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Silent => "Silent",
+        Verdict::Leaks => "Loads something without consent",
+        Verdict::NotObserved => "Not observed",
+    }
+}
+
+fn tone_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Silent => "good",
+        Verdict::Leaks => "bad",
+        Verdict::NotObserved => "none",
+    }
+}
+
+#[post("/console/sites/<pixel_id>/watch", data = "<form>")]
+async fn change(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let typed = form.text("watch_allow");
+    let sites = typed.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let input = WatchSettings {
+        watch_allow: Some(sites),
+        public_page: Some(form.get("public_page").is_some()),
+    };
+    let asked = member.ask::<ChangeWatch>(OnPixel { pixel_id: pixel_id.to_owned(), input });
+    match asked.await {
+        Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/watch?done=saved"))),
+        Err(error @ Error::Naming { .. }) => {
+            screen(&member, error.status(), pixel_id, false, Some((&typed, &error))).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,37 @@
+//! The public page of a watched site.
+
+use rocket::{State, get};
+use rocket_dyn_templates::context;
+
+use super::layout::page;
+use crate::app::App;
+use crate::error::Result;
+use crate::http::described::described_routes;
+use crate::http::html::Page;
+use crate::silence::badge::{PublicVerdict, find_public};
+use crate::silence::view::Verdict;
+
+described_routes![watch_page];
+
+/// Whether a site is silent
+///
+/// The last verdict of the service and its date, if the site's owner has published it.
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "watch_page",
+    params(("pixel_id" = String, Path)),
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/watch/<pixel_id>")]
+async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
+    let PublicVerdict { domain, last } = find_public(&app.infra, pixel_id).await?;
+    let day = last.map(|(_, at)| at.format("%-d %B %Y").to_string());
+    let (tone, verdict) = match last {
+        Some((Verdict::Silent, _)) => ("ok", "loaded and stored nothing without consent"),
+        Some((Verdict::Leaks, _)) => ("problem", "loaded or stored something without consent"),
+        Some((Verdict::NotObserved, _)) => ("calm", "could not be observed"),
+        None => ("calm", "has not been visited yet"),
+    };
+    let content = context! { host: domain.as_str(), tone, verdict, day };
+    Ok(Page::ok(page(&app.infra, "pages/watch.html", &format!("Watch of {domain}"), content)))
+}
