@@ -38,7 +38,7 @@ pub struct Pending {
     opened: OnceLock<Opened>,
 }
 
-/// What a key stands for.
+/// The state of a key when a request arrives with it.
 pub enum Opened {
     /// A request that is carried out now.
     Fresh(Uuid),

@@ -160,7 +160,7 @@ async fn page(
     Ok(Answer::Form { reply, policy: page_policy_with_forms_to(&request.form_source()) })
 }
 
-/// What the page proposes to the member: what the app asks for, or what the member may allow.
+/// The scope that the page proposes: the requested one, or the largest that the member may allow.
 fn proposed_for(member: &Member<'_>, asked: Scope) -> Scope {
     let role = member.member.role;
     if may_grant(role, asked) { asked } else { role }

@@ -35,7 +35,7 @@ pub async fn rows(member: &Member<'_>) -> Result<Vec<Value>> {
 
 #[post("/console/account/apps/<grant_id>/end", data = "<_form>")]
 async fn disconnect(member: Member<'_>, grant_id: &str, _form: Form) -> Result<Reply, Refusal> {
-    // Whoever connected an app may disconnect it.
+    // The member who connected an app may disconnect it.
     if !grants::end_own(&member.app.infra, &member.member, grant_id).await? {
         member.ask::<RevokeGrant>(OfGrant { grant_id: grant_id.to_owned() }).await?;
     }

@@ -240,7 +240,7 @@ async fn end_session(member: Member<'_>, session_id: &str, _form: Form) -> Resul
     let session_id = session_id.parse::<Uuid>().map_err(|_| Error::NotFound)?;
     match sessions::end(&member.app.infra, &member.member, session_id).await? {
         true => {
-            // Whoever was in that session may have connected an app.
+            // The holder of that session may have connected an app.
             grants::end_of_session(&member.app.infra, session_id).await?;
             Ok(Reply::to("/console/account?done=ended"))
         }

@@ -25,7 +25,7 @@ struct Typed {
     email: String,
     display_name: String,
     domain: String,
-    /// What comes after the sign-up, if something else than a first site brought the person here.
+    /// The next page after the sign-up, if something else than a first site brought the person here.
     next: String,
 }
 

@@ -44,7 +44,7 @@ async fn install(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
 struct Tried<'a> {
     /// The word that a form left in the address.
     done: Option<&'a str>,
-    /// What the reader's site is made with.
+    /// The software that the reader's site is made with.
     ecosystem: Option<&'static Ecosystem>,
     check: Option<&'a Error>,
     mail: Option<(&'a str, &'a Error)>,
