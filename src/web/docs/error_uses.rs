@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Adds to the description the operations that answer with each error code.
+/// The operations that answer with each error code.
 pub struct ErrorUses(BTreeMap<String, ErrorUse>);
 
 #[derive(Default)]
