@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::store;
-use super::view::Verdict;
+use super::view::SiteVerdict;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::find_any_pixel;
@@ -13,7 +13,7 @@ use crate::types::ids::PixelId;
 /// The last verdict of the service; `None` before its first visit.
 pub struct PublicVerdict {
     pub domain: SiteHost,
-    pub last: Option<(Verdict, DateTime<Utc>)>,
+    pub last: Option<(SiteVerdict, DateTime<Utc>)>,
 }
 
 /// Of a pixel whose owner has turned the page on. All others are not found.

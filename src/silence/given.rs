@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::view::Verdict;
+use super::view::SiteVerdict;
 use crate::error::{Error, Result, wrong_field};
 use crate::proof::format::hashes::Hash;
 use crate::types::host::SiteHost;
@@ -33,7 +33,7 @@ pub struct CheckedReport {
     pub sha256: Hash,
     pub made_at: DateTime<Utc>,
     pub watcher: String,
-    pub verdict: Verdict,
+    pub verdict: SiteVerdict,
     pub leak_count: i32,
 }
 
@@ -63,9 +63,9 @@ impl GivenReport {
         let leaks = report.pages.iter().flat_map(|page| &page.visits);
         let leak_count = leaks.map(|visit| visit.leaks.len()).sum::<usize>();
         let verdict = match report.exit_code() {
-            0 => Verdict::Silent,
-            1 => Verdict::Leaks,
-            _ => Verdict::NotObserved,
+            0 => SiteVerdict::Silent,
+            1 => SiteVerdict::Leaks,
+            _ => SiteVerdict::NotObserved,
         };
         Ok(CheckedReport {
             sha256: Sha256::digest(self.report.as_bytes()).into(),

@@ -3,18 +3,18 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::view::Verdict;
+use super::view::SiteVerdict;
 use crate::infra::events::EventKind;
 use crate::infra::outbox;
 
 /// The known silence of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownSilence {
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<SiteVerdict>,
     pub reported_at: Option<DateTime<Utc>>,
     pub report_id: Option<Uuid>,
     pub broken_since: Option<DateTime<Utc>>,
-    pub own_verdict: Option<Verdict>,
+    pub own_verdict: Option<SiteVerdict>,
     pub own_at: Option<DateTime<Utc>>,
 }
 
@@ -43,7 +43,7 @@ impl SilenceChange {
 
 pub struct NewReport {
     pub report_id: Uuid,
-    pub verdict: Verdict,
+    pub verdict: SiteVerdict,
     pub by_service: bool,
     /// When it was made, but not later than it was received.
     pub at: DateTime<Utc>,
@@ -60,8 +60,8 @@ pub fn after(known: KnownSilence, new: &NewReport) -> (KnownSilence, Option<Sile
     }
     let was_broken = known.broken_since.is_some();
     let change = match new.verdict {
-        Verdict::Leaks if !was_broken => Some(SilenceChange::Broken),
-        Verdict::Silent if was_broken => Some(SilenceChange::Restored),
+        SiteVerdict::Leaks if !was_broken => Some(SilenceChange::Broken),
+        SiteVerdict::Silent if was_broken => Some(SilenceChange::Restored),
         _ => None,
     };
     known.broken_since = match change {
@@ -78,7 +78,7 @@ pub fn after(known: KnownSilence, new: &NewReport) -> (KnownSilence, Option<Sile
 mod tests {
     use super::*;
 
-    fn report(verdict: Verdict, minute: i64) -> NewReport {
+    fn report(verdict: SiteVerdict, minute: i64) -> NewReport {
         let at = DateTime::from_timestamp(minute * 60, 0).unwrap();
         NewReport { report_id: Uuid::nil(), verdict, by_service: minute % 2 == 0, at }
     }
@@ -86,14 +86,14 @@ mod tests {
     #[test]
     fn a_site_breaks_once_and_recovers_once() {
         let reports = [
-            (Verdict::Silent, 1, None),
-            (Verdict::Leaks, 2, Some(SilenceChange::Broken)),
-            (Verdict::Leaks, 3, None),
-            (Verdict::NotObserved, 4, None),
-            (Verdict::Silent, 2, None),
-            (Verdict::Silent, 5, Some(SilenceChange::Restored)),
-            (Verdict::NotObserved, 6, None),
-            (Verdict::Silent, 7, None),
+            (SiteVerdict::Silent, 1, None),
+            (SiteVerdict::Leaks, 2, Some(SilenceChange::Broken)),
+            (SiteVerdict::Leaks, 3, None),
+            (SiteVerdict::NotObserved, 4, None),
+            (SiteVerdict::Silent, 2, None),
+            (SiteVerdict::Silent, 5, Some(SilenceChange::Restored)),
+            (SiteVerdict::NotObserved, 6, None),
+            (SiteVerdict::Silent, 7, None),
         ];
         let mut known = KnownSilence::default();
         for (verdict, minute, expected) in reports {
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(change, expected, "{minute}");
             known = next;
         }
-        assert_eq!((known.verdict, known.broken_since), (Some(Verdict::Silent), None));
-        assert_eq!(known.own_verdict, Some(Verdict::NotObserved));
+        assert_eq!((known.verdict, known.broken_since), (Some(SiteVerdict::Silent), None));
+        assert_eq!(known.own_verdict, Some(SiteVerdict::NotObserved));
     }
 }

@@ -11,7 +11,7 @@ use crate::types::text_enum::text_enum;
 
 text_enum! {
     /// What a report says of a site.
-    pub enum Verdict {
+    pub enum SiteVerdict {
         Silent = "silent",
         /// Something was loaded or stored without consent.
         Leaks = "leaks",
@@ -27,7 +27,7 @@ pub struct WatchReportView {
     pub received_at: Timestamp,
     /// As the watcher signed it.
     pub made_at: Timestamp,
-    pub verdict: Verdict,
+    pub verdict: SiteVerdict,
     pub leak_count: i32,
     /// Whether the service made it, and not a watcher that submitted it.
     pub by_service: bool,
@@ -87,7 +87,7 @@ pub struct WatchView {
     pub domain: SiteHost,
     /// Of the newest report; null without one.
     #[schema(required = true)]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<SiteVerdict>,
     /// When the newest report was made.
     #[schema(required = true)]
     pub reported_at: Option<Timestamp>,

@@ -8,8 +8,9 @@ use crate::app::App;
 use crate::error::Result;
 use crate::http::described::described_routes;
 use crate::http::html::Page;
+use crate::http::problem::Problem;
 use crate::silence::badge::{PublicVerdict, find_public};
-use crate::silence::view::Verdict;
+use crate::silence::view::SiteVerdict;
 
 described_routes![watch_page];
 
@@ -20,16 +21,20 @@ described_routes![watch_page];
     tag = "Pages",
     operation_id = "watch_page",
     params(("pixel_id" = String, Path)),
-    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, description = "Not Found: there is no such page, or its owner does not publish it",
+            content((Problem = "application/problem+json"), (String = "text/html"))),
+    ),
 )]
 #[get("/watch/<pixel_id>")]
 async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
     let PublicVerdict { domain, last } = find_public(&app.infra, pixel_id).await?;
     let day = last.map(|(_, at)| at.format("%-d %B %Y").to_string());
     let (tone, verdict) = match last {
-        Some((Verdict::Silent, _)) => ("ok", "loaded and stored nothing without consent"),
-        Some((Verdict::Leaks, _)) => ("problem", "loaded or stored something without consent"),
-        Some((Verdict::NotObserved, _)) => ("calm", "could not be observed"),
+        Some((SiteVerdict::Silent, _)) => ("ok", "loaded and stored nothing without consent"),
+        Some((SiteVerdict::Leaks, _)) => ("problem", "loaded or stored something without consent"),
+        Some((SiteVerdict::NotObserved, _)) => ("calm", "could not be observed"),
         None => ("calm", "has not been visited yet"),
     };
     let content = context! { host: domain.as_str(), tone, verdict, day };

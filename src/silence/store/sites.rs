@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::error::Result;
 use crate::silence::state::KnownSilence;
-use crate::silence::view::Verdict;
+use crate::silence::view::SiteVerdict;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
@@ -38,11 +38,11 @@ impl From<Row> for WatchedSite {
             return settings;
         }
         let known = KnownSilence {
-            verdict: row.verdict.map(Verdict::from),
+            verdict: row.verdict.map(SiteVerdict::from),
             reported_at: row.reported_at,
             report_id: row.report_id,
             broken_since: row.broken_since,
-            own_verdict: row.own_verdict.map(Verdict::from),
+            own_verdict: row.own_verdict.map(SiteVerdict::from),
             own_at: row.own_at,
         };
         Self { known, next_watch_at: row.next_watch_at, ..settings }
@@ -80,11 +80,11 @@ pub async fn upsert_known(
              next_watch_at = CASE WHEN site.host = $2 THEN site.next_watch_at END",
         pixel_id.as_str(),
         host.as_str(),
-        known.verdict.map(Verdict::as_str),
+        known.verdict.map(SiteVerdict::as_str),
         known.reported_at,
         known.report_id,
         known.broken_since,
-        known.own_verdict.map(Verdict::as_str),
+        known.own_verdict.map(SiteVerdict::as_str),
         known.own_at,
     )
     .execute(connection)

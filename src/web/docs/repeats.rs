@@ -15,9 +15,10 @@ pub fn add_to(document: &mut Value) {
             "name": HEADER,
             "in": "header",
             "required": false,
-            "description": "A key of your own, such as a UUID: the same request with the same key gets the \
-                first answer again for 24 hours. Another request with it is 422, a concurrent one 409.",
-            "schema": {"type": "string", "minLength": 16, "maxLength": 255},
+            "description": "A key of your own, such as a UUID (at least 16 characters without a credential): \
+                the same request with the same key gets the first answer again for 24 hours. \
+                Another request with it is 422, a concurrent one 409.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255},
         });
         match operation["parameters"].as_array_mut() {
             Some(parameters) => parameters.push(parameter),

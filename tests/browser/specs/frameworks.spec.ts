@@ -143,7 +143,7 @@ test.describe('React Router changes the page without loading it', () => {
     await expect(page.locator('h1')).toHaveText(heading);
   };
 
-  test('the popup stays, and what a route adds waits for the acceptance', async ({ page, shop }) => {
+  test('the popup stays, and what a route adds waits for the acceptance', chromiumOnly(LACKS.removedFrame), async ({ page, shop }) => {
     await open(page, shop);
     await page.evaluate(() => ((window as any).mark = 1));
     await goOn(page, 'Second');

@@ -29,6 +29,7 @@ export const LACKS = {
   touch: 'touch cannot be emulated in Firefox over WebDriver BiDi',
   generatedFiles: 'Playwright reports no download of a file that the page has generated, over WebDriver BiDi',
   historyBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
+  removedFrame: 'Playwright fails when it looks for elements after a page has removed a frame, over WebDriver BiDi',
   noPage: 'the test opens no page',
 };
 

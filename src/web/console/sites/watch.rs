@@ -11,7 +11,7 @@ use crate::http::query::Query;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::silence::reading::{ListWatchReports, OfReport, PageRequest, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch, WatchSettings};
-use crate::silence::view::{Verdict, WatchReportView};
+use crate::silence::view::{SiteVerdict, WatchReportView};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -105,7 +105,7 @@ async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -
 
 /// The worst verdict of each day, the newest first.
 fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
-    let mut days = BTreeMap::<NaiveDate, (Verdict, i32, usize)>::new();
+    let mut days = BTreeMap::<NaiveDate, (SiteVerdict, i32, usize)>::new();
     for report in reports {
         let found = (report.verdict, report.leak_count, 0);
         let known = days.entry(report.received_at.0.date_naive()).or_insert(found);
@@ -114,7 +114,7 @@ fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
             (known.0, known.1) = (report.verdict, report.leak_count);
         }
     }
-    let row = |(on, (verdict, leaks, count)): (NaiveDate, (Verdict, i32, usize))| {
+    let row = |(on, (verdict, leaks, count)): (NaiveDate, (SiteVerdict, i32, usize))| {
         json!({
             "day": date(on),
             "verdict": words_of(verdict),
@@ -126,27 +126,27 @@ fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
     days.into_iter().rev().map(row).collect()
 }
 
-fn severity(verdict: Verdict) -> u8 {
+fn severity(verdict: SiteVerdict) -> u8 {
     match verdict {
-        Verdict::Silent => 0,
-        Verdict::NotObserved => 1,
-        Verdict::Leaks => 2,
+        SiteVerdict::Silent => 0,
+        SiteVerdict::NotObserved => 1,
+        SiteVerdict::Leaks => 2,
     }
 }
 
-fn words_of(verdict: Verdict) -> &'static str {
+fn words_of(verdict: SiteVerdict) -> &'static str {
     match verdict {
-        Verdict::Silent => "Silent",
-        Verdict::Leaks => "Loads something without consent",
-        Verdict::NotObserved => "Not observed",
+        SiteVerdict::Silent => "Silent",
+        SiteVerdict::Leaks => "Loads something without consent",
+        SiteVerdict::NotObserved => "Not observed",
     }
 }
 
-fn tone_of(verdict: Verdict) -> &'static str {
+fn tone_of(verdict: SiteVerdict) -> &'static str {
     match verdict {
-        Verdict::Silent => "good",
-        Verdict::Leaks => "bad",
-        Verdict::NotObserved => "none",
+        SiteVerdict::Silent => "good",
+        SiteVerdict::Leaks => "bad",
+        SiteVerdict::NotObserved => "none",
     }
 }
 
