@@ -9,12 +9,8 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
-mod choices;
 mod formats;
-mod hostile;
-mod identifiers;
 mod leaks;
-mod network;
 mod node;
 mod runs;
 mod silence;
@@ -23,4 +19,3 @@ mod stopping;
 mod submission;
 mod tagged_pages;
 mod verification;
-mod ways;

@@ -31,7 +31,8 @@ pub struct Run {
     pub report: Value,
     pub folder: PathBuf,
     pub said: String,
-    watcher: Watcher,
+    /// Holds the folder.
+    _watcher: Watcher,
 }
 
 /// Chromium, as `CHROMIUM` names it or as it stands in `PATH`.
@@ -118,16 +119,10 @@ pub async fn watch_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
     let report = std::fs::read(folder.join("report.json"));
     let report = report.unwrap_or_else(|error| panic!("no report, {error}: {said}"));
     let report = serde_json::from_slice(&report).unwrap();
-    Run { code: status.code(), report, folder, said, watcher }
+    Run { code: status.code(), report, folder, said, _watcher: watcher }
 }
 
 impl Run {
-    /// Whether no process and no profile is left of the run.
-    pub fn has_cleared(&self) -> bool {
-        let folder = self.watcher.folder.path();
-        processes(folder) == 0 && profiles(folder) == 0
-    }
-
     #[track_caller]
     pub fn ends_with(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}", self.said);

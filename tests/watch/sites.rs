@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,10 +18,6 @@ pub struct Sites {
     requested: Arc<Mutex<Vec<String>>>,
 }
 
-/// Documents that never end: no answer, an answer without an end, and a gigabyte.
-pub const UNANSWERED: &str = "~unanswered";
-pub const ENDLESS: &str = "~endless";
-pub const GIGABYTE: &str = "~gigabyte";
 /// A WebSocket.
 pub const SOCKET: &str = "=socket";
 
@@ -94,9 +89,6 @@ async fn answer(
     if let (SOCKET, Some(key)) = (document, header("sec-websocket-key")) {
         return socket(stream, key).await;
     }
-    if document.starts_with('~') {
-        return without_end(stream, document).await;
-    }
     let document = document.replace("RANDOM", &hex::encode(rand::random::<[u8; 16]>()));
     stream.write_all(response(path, &document).as_bytes()).await?;
     stream.shutdown().await
@@ -116,29 +108,6 @@ async fn socket(mut stream: BufReader<TcpStream>, key: &str) -> std::io::Result<
     stream.write_all(answer.as_bytes()).await?;
     let mut received = [0; 1024];
     while stream.read(&mut received).await? > 0 {}
-    Ok(())
-}
-
-async fn without_end(mut stream: BufReader<TcpStream>, document: &str) -> std::io::Result<()> {
-    let start = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n\
-                 <!doctype html><title>Page</title><p>Text";
-    match document {
-        UNANSWERED => tokio::time::sleep(Duration::from_secs(600)).await,
-        GIGABYTE => {
-            stream.write_all(start.as_bytes()).await?;
-            for _ in 0..1024 {
-                stream.write_all(&vec![b'x'; 1 << 20]).await?;
-            }
-        }
-        _ => {
-            stream.write_all(start.as_bytes()).await?;
-            loop {
-                stream.write_all(b" more").await?;
-                stream.flush().await?;
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
     Ok(())
 }
 
