@@ -1,5 +1,5 @@
 import { BrowserContext, Page } from '@playwright/test';
-import { acceptAll, expect, popup, sendGpc, settle, Shop, state, test, watchRequests } from '../support/fixtures';
+import { acceptAll, expect, failOnErrors, popup, sendGpc, settle, Shop, state, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog } from '../support/integrator';
 import { delayChoice, requestsWith, sentChoices } from '../support/requests';
 
@@ -13,9 +13,7 @@ const put = (shop: Shop, subdomain: string, path = '/'): Promise<string> => shop
 /** Opens a page and waits until the tag has decided what to show. */
 const open = async (context: BrowserContext, url: string): Promise<Page> => {
   const page = await context.newPage();
-  page.on('pageerror', (error) => {
-    throw error;
-  });
+  failOnErrors(page);
   await page.goto(url);
   await page.waitForFunction(() => (window as any).assent?.get);
   return page;

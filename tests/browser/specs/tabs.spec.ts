@@ -1,5 +1,5 @@
 import { BrowserContext, Page } from '@playwright/test';
-import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+import { acceptAll, expect, failOnErrors, popup, settle, Shop, state, test } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
 import { countAnsweredChoices, delayChoice } from '../support/requests';
 
@@ -7,9 +7,7 @@ import { countAnsweredChoices, delayChoice } from '../support/requests';
 
 const openTab = async (context: BrowserContext, url: string): Promise<Page> => {
   const page = await context.newPage();
-  page.on('pageerror', (error) => {
-    throw error;
-  });
+  failOnErrors(page);
   await page.goto(url);
   await page.waitForFunction(() => (window as any).assent?.get);
   return page;

@@ -63,6 +63,13 @@ const BODY = `<main>
  */
 const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: |Cookie “__Host-/;
 
+/** Ends the test at the first error of a page that it opened itself. */
+export const failOnErrors = (page: Page): void => {
+  page.on('pageerror', (error) => {
+    if (!REPORTS.test(String(error))) throw error;
+  });
+};
+
 /** Resolves every host under `.example` to the sites' server. */
 const chromium = (sitesPort: string): LaunchOptions => ({
   // One test needs this cache.
