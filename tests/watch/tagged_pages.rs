@@ -68,12 +68,13 @@ async fn leaks_of_one_visit_only_are_named_in_it() {
         const load = (host) => { new Image().src = `http://${host}.test:PORT/i.png` };
         on('declined', () => load('declined'));
         on('accepted', () => load('accepted'));
-        on('withdrawn', () => setTimeout(() => load('withdrawn'), 500));
+        on('withdrawn', () => setTimeout(() => load('withdrawn'), 1500));
         if (navigator.globalPrivacyControl) load('gpc');
         setTimeout(() => { if (!window.assent) load('blocked') }, 800);
         </script>"#;
     let page = Tagged::with(&[ON_CHOICE, script].concat()).await;
-    let run = watch(&[&page.url()]).await;
+    // Long enough for the timers of the page on a busy machine.
+    let run = watch(&[&page.url(), "--seconds", "3"]).await;
     run.ends_with(1);
     let expected: [(&str, &[&str]); 5] = [
         ("declined.test", &["declined", "returning"]),
@@ -83,7 +84,7 @@ async fn leaks_of_one_visit_only_are_named_in_it() {
         ("accepted.test", &[]),
     ];
     for (host, visits) in expected {
-        assert_eq!(run.visits_with(0, "leaks", host), visits, "{host}");
+        assert_eq!(run.visits_with(0, "leaks", host), visits, "{host}: {}", run.report);
     }
     assert!(page.sites.was_asked_for("accepted.test/i.png"), "it was permitted");
     assert_eq!(run.visits_that_are(0, Some(true)), ["untouched"]);

@@ -192,6 +192,10 @@ async fn attach(
             None => sleep(Duration::from_millis(10)).await,
         }
     };
+    // The browser navigates without waiting for the page's process. Calls that this process has not answered
+    // by then, such as the one that blocks the service, would have no effect on the new document.
+    let last = connection.call(Some(&session), "Runtime.evaluate", json!({"expression": "0"}));
+    last.await.map_err(|error| error.to_string())?;
     let webrtc = json!({"url": "chrome://webrtc-internals/", "background": true});
     let created = connection.call(None, "Target.createTarget", webrtc).await.unwrap_or_default();
     let webrtc = created["targetId"].as_str().unwrap_or_default().to_owned();
