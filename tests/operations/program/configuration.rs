@@ -97,7 +97,8 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 /// Settings that can have any value.
-const FREE: [&str; 6] = [
+const FREE: [&str; 7] = [
+    "ASSENT_API_KEY",
     "OPERATOR_ADDRESS",
     "OPERATOR_NAME",
     "STRIPE_PRICE_ID",
@@ -107,7 +108,8 @@ const FREE: [&str; 6] = [
 ];
 
 /// Settings that hold a secret, and may name a file instead.
-const SECRET: [&str; 10] = [
+const SECRET: [&str; 11] = [
+    "ASSENT_API_KEY",
     "DATABASE_READ_URL",
     "DATABASE_URL",
     "LOG_KEY",
