@@ -9,8 +9,11 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
+mod choices;
 mod formats;
+mod identifiers;
 mod leaks;
+mod network;
 mod node;
 mod runs;
 mod silence;
@@ -19,3 +22,4 @@ mod stopping;
 mod submission;
 mod tagged_pages;
 mod verification;
+mod ways;

@@ -54,21 +54,19 @@ impl Profiles {
     pub fn bits(&self, visit: Visit, value: &StoredValue) -> f64 {
         let own = self.0.iter().find(|profile| profile.visit == visit);
         let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);
-        let compared = others.filter_map(|other| counterpart(value, own, other));
-        let compared = compared.collect::<Vec<_>>();
-        let texts = compared.iter().map(String::as_str).collect::<Vec<_>>();
-        // A name that no other profile has is compared together with its value.
-        if texts.is_empty() || self.has_name(visit, value) {
-            bits(&value.value, &texts)
-        } else {
-            bits(&named(value), &texts)
+        let others = others.collect::<Vec<_>>();
+        let same = others.iter().filter_map(|other| same_entry(value, other));
+        let same = same.map(String::as_str).collect::<Vec<_>>();
+        if !same.is_empty() {
+            return bits(&value.value, &same);
         }
-    }
-
-    fn has_name(&self, visit: Visit, value: &StoredValue) -> bool {
-        let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);
-        let mut stored = others.flat_map(|other| &other.stored);
-        stored.any(|other| other.is_same_entry(value))
+        // A name that no other profile has is compared together with its value.
+        let alike = others.iter().filter_map(|other| most_alike(value, own, other));
+        let alike = alike.collect::<Vec<_>>();
+        if alike.is_empty() {
+            return bits(&value.value, &[]);
+        }
+        bits(&named(value), &alike.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Whether a value is an identifier, and its bits.
@@ -122,14 +120,15 @@ fn named(value: &StoredValue) -> String {
     format!("{} {}", value.name, value.value)
 }
 
-/// The value of the same entry in another profile, or else the most similar one of the same owner and store
-/// whose name the first profile does not have.
-fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> Option<String> {
+/// The most similar value of the same entry in another profile.
+fn same_entry<'p>(value: &StoredValue, other: &'p Profile) -> Option<&'p String> {
     let same = other.stored.iter().filter(|stored| stored.is_same_entry(value));
     let same = same.map(|stored| (bits(&value.value, &[stored.value.as_str()]), &stored.value));
-    if let Some((_, same)) = same.min_by(|one, two| one.0.total_cmp(&two.0)) {
-        return Some(same.clone());
-    }
+    same.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, same)| same)
+}
+
+/// The most similar entry of the same owner and store whose name the first profile does not have.
+fn most_alike(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> Option<String> {
     let has = |stored: &StoredValue| {
         own.is_some_and(|own| own.stored.iter().any(|known| known.is_same_entry(stored)))
     };
