@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use assent::config::Secret;
 use assent::infra::direct_client::direct_client;
-use assent::watch::report::{JSON, NOTE, Report};
+use assent::proof::format::watch_report::JSON;
+use assent::watch::report::{NOTE, Report};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -13,6 +13,8 @@ pub enum Part {
     Publication(String),
     #[error("the time stamp")]
     Timestamp,
+    #[error("a watch report")]
+    WatchReport,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +59,12 @@ pub enum Broken {
     Timestamp,
     #[error("The time stamp names a time before the choice was made.")]
     Early,
+    #[error("A watch report is not the one that was put into the log.")]
+    WatchReport,
+    #[error("A watch report cannot be read, or was not signed by the watcher that it names.")]
+    Watcher,
+    #[error("A watch report is in this file twice.")]
+    WatchReportTwice,
     #[error("The checkpoint that you kept is broken: {0}.")]
     Kept(NoteError),
     #[error("The checkpoint that you kept is of another log.")]

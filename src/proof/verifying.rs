@@ -4,6 +4,8 @@
 //! reports it as not checked: the growth of the log without a kept checkpoint, and the identity of
 //! the time-stamp authority.
 
+use std::collections::HashSet;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
@@ -17,6 +19,7 @@ use super::format::note::{Note, NoteError, Verifier};
 use super::format::path::{goes_on, root_of_inclusion};
 use super::format::policy::Policy;
 use super::format::tlog_proof::TlogProof;
+use super::format::watch_report::WatchResult;
 use super::timestamp::stamped::{Stamped, time_of_token};
 use super::verdict::{Broken, Part, ProofVerdict};
 use super::words::{self, Cosigned, Found};
@@ -41,6 +44,7 @@ struct File {
     #[serde(deserialize_with = "Option::deserialize")]
     growth: Option<Growth>,
     timestamp: Option<Stamped>,
+    watch_reports: Option<Vec<WatchReport>>,
 }
 
 #[derive(Deserialize, serde::Serialize)]
@@ -61,6 +65,15 @@ struct Proof {
 #[serde(deny_unknown_fields)]
 struct Publication {
     kind: String,
+    entry: String,
+    tlog_proof: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WatchReport {
+    report: String,
+    note: String,
     entry: String,
     tlog_proof: String,
 }
@@ -90,6 +103,7 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
     (found.log, found.size) = (signed.origin.clone(), signed.size);
     (found.cosigned, found.strangers) = (cosigned, strangers);
     judge_words(file, trusted, &mut found)?;
+    judge_watch_reports(file, trusted, &mut found)?;
     found.stamped = judge_timestamp(file, trusted, &found)?;
     if let Some(kept) = kept {
         found.kept = Some(judge_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
@@ -208,6 +222,29 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
             return Err(Broken::Twice(kind.clone()));
         }
         found.published.push((kind.clone(), at));
+    }
+    Ok(())
+}
+
+/// Verifies that each report is signed by the watcher that it names, and that its hash is in the log.
+fn judge_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+    let mut known = HashSet::new();
+    for included in file.watch_reports.iter().flatten() {
+        let WatchReport { report, note, entry, tlog_proof } = included;
+        let (proof, _) = judge_entry(Part::WatchReport, entry, tlog_proof, trusted)?;
+        let hash = sha256(report.as_bytes());
+        let at = entry::time_of_publication(entry, "watch", &hash);
+        let at = at.filter(|_| proof.extra.is_none()).ok_or(Broken::WatchReport)?;
+        let at = words::time(at).ok_or(Broken::Time(Part::WatchReport))?;
+        let result = WatchResult::read(report, note).ok_or(Broken::Watcher)?;
+        let is_time = words::time(&result.time).is_some();
+        if !is_time {
+            return Err(Broken::Watcher);
+        }
+        if !known.insert(hash) {
+            return Err(Broken::WatchReportTwice);
+        }
+        found.watch_reports.push((result, at));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
 
+use super::format::watch_report::WatchResult;
 use super::quoting::quoted;
 use crate::clock::rfc3339;
 
@@ -30,6 +31,8 @@ pub(super) struct Found {
     pub(super) has_policy: bool,
     pub(super) has_notice: bool,
     pub(super) published: Vec<(String, String)>,
+    /// Watch reports, and when they were in the log.
+    pub(super) watch_reports: Vec<(WatchResult, String)>,
     pub(super) stamped: Option<(String, u64)>,
     pub(super) kept: Option<u64>,
     pub(super) cosigned: Vec<Cosigned>,
@@ -88,6 +91,7 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
     ];
     sentences.extend(not_later(found));
     sentences.extend(words(found));
+    sentences.extend(watch_reports(found));
     if let Some(size) = found.kept {
         sentences.push(format!(
             "The log goes on from the checkpoint that you kept, which had {size} entries."
@@ -211,6 +215,35 @@ fn words(found: &Found) -> Vec<String> {
             }
             (None, None) => {}
         }
+    }
+    sentences
+}
+
+fn watch_reports(found: &Found) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (WatchResult { time, watcher, url, pages, leaks, is_complete }, at) in &found.watch_reports
+    {
+        let pages = match pages {
+            1 => quoted(url),
+            _ => format!("{} and other pages ({pages} in all)", quoted(url)),
+        };
+        let result = match (leaks, is_complete) {
+            (0, true) => "It found nothing that was loaded or stored without consent.".to_owned(),
+            (0, false) => "It found no leak, but could not observe every visit.".to_owned(),
+            _ => format!(
+                "It names what was loaded or stored without consent ({leaks} leaks in all visits)."
+            ),
+        };
+        let watcher = quoted(watcher);
+        sentences.push(format!(
+            "A watch report of {time} about {pages} is in this file, signed by {watcher}. It was in the log at {at}. {result}"
+        ));
+    }
+    if !sentences.is_empty() {
+        sentences.push(
+            "Not checked: who the watchers are, and that these are all reports of the day."
+                .to_owned(),
+        );
     }
     sentences
 }

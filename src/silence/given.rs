@@ -9,9 +9,10 @@ use utoipa::ToSchema;
 use super::view::SiteVerdict;
 use crate::error::{Error, Result, wrong_field};
 use crate::proof::format::hashes::Hash;
+use crate::proof::format::watch_report::{SCHEMA, WatchNote, WatchNoteError};
 use crate::types::host::SiteHost;
 use crate::watch::host_of;
-use crate::watch::report::{Report, SCHEMA, Signed, VerifyError};
+use crate::watch::report::Report;
 
 /// The longest `report.json`, in bytes.
 pub const MAX_REPORT: usize = 1 << 20;
@@ -51,7 +52,7 @@ impl GivenReport {
         if report.schema != SCHEMA {
             return Err(wrong_field("report", "must be a report.json of schema assent/watch/v1"));
         }
-        let signed = Signed::open(&self.note, self.report.as_bytes(), None).map_err(unsigned)?;
+        let signed = WatchNote::open(&self.note, self.report.as_bytes(), None).map_err(unsigned)?;
         let made_at = DateTime::parse_from_rfc3339(&signed.time).ok();
         let Some(made_at) = made_at.filter(|_| signed.time == report.time) else {
             return Err(wrong_field("note", "must have the time of the report"));
@@ -78,13 +79,13 @@ impl GivenReport {
     }
 }
 
-fn unsigned(error: VerifyError) -> Error {
+fn unsigned(error: WatchNoteError) -> Error {
     match error {
-        VerifyError::NoWatcher => wrong_field("report", "must name its watcher"),
-        VerifyError::Changed(_) => wrong_field("report", "was changed after the report was signed"),
-        VerifyError::Note(error) => wrong_field("note", error.to_string()),
-        VerifyError::Unreadable(..) | VerifyError::OtherNote => {
-            wrong_field("note", "must be the report.note of the report")
+        WatchNoteError::NoWatcher => wrong_field("report", "must name its watcher"),
+        WatchNoteError::Changed(_) => {
+            wrong_field("report", "was changed after the report was signed")
         }
+        WatchNoteError::Note(error) => wrong_field("note", error.to_string()),
+        WatchNoteError::OtherNote => wrong_field("note", "must be the report.note of the report"),
     }
 }

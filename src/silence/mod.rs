@@ -6,6 +6,7 @@ pub mod given;
 pub mod intake;
 pub mod leaks;
 pub mod mails;
+pub mod proving;
 pub mod reading;
 mod running;
 pub mod settings;

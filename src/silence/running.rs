@@ -13,7 +13,8 @@ use tokio::time::{Instant, sleep};
 use super::given::{GivenReport, MAX_REPORT};
 use crate::infra::Infra;
 use crate::pixels::pixel::Pixel;
-use crate::watch::report::{JSON, NOTE};
+use crate::proof::format::watch_report::JSON;
+use crate::watch::report::NOTE;
 use crate::watch::{ON_NODE, program};
 
 /// The six visits of a page have 180 s, their repetitions 60 s.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
 use assent::clock::Clock;
+use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -16,6 +17,7 @@ use crate::support::story::{Account, Site};
 use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::transparency_log::witnesses::{Witness, policy_file};
 use crate::support::visitors::with;
+use crate::support::watch_reports::ReportMade;
 
 async fn signed_in<'a>(app: &'a App, account: &Account) -> Browser<'a> {
     let mut browser = Browser::new(app);
@@ -207,6 +209,48 @@ async fn evidence_is_one_file_with_everything_that_a_stranger_needs() {
     }
     says(&files["README.txt"], "Compare it with");
     assert_eq!(files.len(), 6);
+}
+
+#[tokio::test]
+async fn evidence_contains_the_watch_reports_of_its_day() {
+    let (app, ann, site) = app_with_site_and(&[LOG_KEY]).await;
+    let reports = format!("/v1/pixels/{}/watch-reports", site.pixel_id);
+    let submit = async |report: &ReportMade| {
+        app.call(Method::POST, &reports, &ann.key, report.body()).await.expect(201)
+    };
+    let made =
+        |second: u32| ReportMade::of(&site.domain).at(&format!("2026-03-01T00:00:0{second}.000Z"));
+    submit(&made(0)).await;
+    app.clock.advance(Duration::days(1));
+    let saved = app.recorded(&site.acceptance("v-1")).await;
+    submit(&made(1).leaking_to("t.example")).await;
+    submit(&made(2)).await;
+    app.proof(&site, "v-1").await;
+    let logged = async || {
+        let list = app.call(Method::GET, &reports, &ann.key, Value::Null).await.expect(200);
+        list["reports"].as_array().unwrap().iter().all(|report| report["log_entry"].is_i64())
+    };
+    while !logged().await {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    app.clock.advance(Duration::days(1));
+    submit(&made(3)).await;
+    let browser = signed_in(&app, &ann).await;
+    let path = address(&site, &format!("/{}/evidence.zip", receipt_id(&saved)));
+    let answer = browser.request(Method::GET, &path).send().await.unwrap();
+    let files = unzipped(answer.bytes().await.unwrap().to_vec());
+    let proof = serde_json::from_str::<Value>(&files["proof.json"]).unwrap();
+    let included = proof["watch_reports"].as_array().unwrap();
+    let texts = included.iter().map(|one| one["report"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(texts, [made(2).text(), made(1).leaking_to("t.example").text()]);
+    says(&files["evidence.html"], "the watch reports of that day (2)");
+    let verdict = app.post("/v1/consent/proof/verify", json!({"proof": proof})).await.expect(200);
+    assert_eq!(verdict["valid"], true, "{verdict}");
+    for words in ["(2 leaks in all visits)", "It found nothing that was loaded"] {
+        says(&verdict.to_string(), words);
+    }
+    // A visitor who asks for the proof does not get what only the owner may read.
+    assert!(app.proof(&site, "v-1").await.json.get("watch_reports").is_none());
 }
 
 #[tokio::test]

@@ -17,3 +17,4 @@ pub mod submission;
 pub mod tile;
 pub mod tlog_proof;
 pub mod tree;
+pub mod watch_report;

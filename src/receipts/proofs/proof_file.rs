@@ -24,6 +24,7 @@ use crate::receipts::receipt::Receipt;
 use crate::receipts::service::Receipts;
 use crate::receipts::store::latest_of_pixels::find_named;
 use crate::receipts::store::leaves::{self, Sealable};
+use crate::silence::proving::WatchReportProof;
 use crate::types::locales;
 use crate::types::text::present;
 
@@ -67,6 +68,10 @@ pub struct ProofFile {
     /// there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<TimestampProof>,
+    /// Watch reports about the site on the day of the choice; only in the evidence that the owner downloads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub watch_reports: Vec<WatchReportProof>,
 }
 
 /// What is in the log: a hash of this, as canonical JSON, and of the salt.
@@ -155,6 +160,7 @@ async fn file_of(
         publications: publications(connection, &state, &statement).await?,
         growth: growth(connection, &state, old_size).await?,
         timestamp: log.prove_time(connection, epoch).await?,
+        watch_reports: Vec::new(),
         salt: hex::encode(leaf.salt),
         policy: words.policy,
         notice: words.notice,

@@ -8,6 +8,6 @@ mod signature;
 mod written;
 
 pub use html::remedy;
-pub use model::{Outcome, Page, Report, SCHEMA, VisitReport};
-pub use signature::{JSON, NOTE, Signed, VerifyError, verify};
+pub use model::{Outcome, Page, Report, VisitReport};
+pub use signature::{NOTE, VerifyError, verify};
 pub use written::write;

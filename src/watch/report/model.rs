@@ -9,8 +9,6 @@ use crate::watch::service::{Service, pixel_of};
 use crate::watch::verdict::{Leak, Listed, VisitVerdict};
 use crate::watch::visit::{Observation, Screenshot, Visit};
 
-pub const SCHEMA: &str = "assent/watch/v1";
-
 /// The limits of every report.
 pub const NOT_COVERED: [&str; 6] = [
     "What a page does after the observation: each visit lasts some seconds.",

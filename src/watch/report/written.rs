@@ -7,13 +7,14 @@ use std::path::Path;
 use crate::clock::{Clock, rfc3339};
 use crate::config::Secret;
 use crate::proof::format::note::Signer;
+use crate::proof::format::watch_report::{JSON, SCHEMA};
 use crate::watch::options::Options;
 
 use super::html::html;
 use super::junit::junit;
-use super::model::{BrowserFacts, NOT_COVERED, Outcome, Report, SCHEMA};
+use super::model::{BrowserFacts, NOT_COVERED, Outcome, Report};
 use super::sarif::sarif;
-use super::signature::{JSON, NOTE, sign};
+use super::signature::{NOTE, sign};
 
 /// The name in signature lines of watchers.
 const WATCHER: &str = "assent-watch";

@@ -37,6 +37,8 @@ pub struct Making {
     pub entered_at: String,
     /// The GeneralizedTime of the token.
     pub stamped_at: String,
+    /// Watch reports with their notes.
+    pub watch_reports: Vec<(String, String)>,
 }
 
 pub const NOTICE: &str = "Shop Ltd asks for analytics.\n";
@@ -79,6 +81,7 @@ impl Making {
             }),
             entered_at: "2026-03-10T12:00:09.500Z".to_owned(),
             stamped_at: "20260310235900Z".to_owned(),
+            watch_reports: Vec::new(),
         }
     }
 
@@ -116,6 +119,11 @@ impl Making {
             published.push((kind.as_str(), log.entries.len()));
             log.entries.push(entry::publication(kind, &hash, at));
         }
+        let mut watched = Vec::new();
+        for (report, note) in &self.watch_reports {
+            watched.push((report, note, log.entries.len()));
+            log.entries.push(entry::publication(Kind::Watch, &sha256(report.as_bytes()), at));
+        }
         let number = log.entries.len();
         log.entries.push(choice);
         let extra = [&SALT[..], &0_u64.to_be_bytes(), &1_u64.to_be_bytes()].concat();
@@ -133,7 +141,15 @@ impl Making {
                 "tlog_proof": log.proof_at(*number, log.size(), None),
             })
         };
-        json!({
+        let watch_report = |(report, note, number): &(&String, &String, usize)| {
+            json!({
+                "report": report,
+                "note": note,
+                "entry": log.entries[*number],
+                "tlog_proof": log.proof_at(*number, log.size(), None),
+            })
+        };
+        let mut file = json!({
             "format": "assent/proof/v1",
             "statement": self.statement,
             "salt": hex::encode(SALT),
@@ -146,7 +162,11 @@ impl Making {
             "publications": published.iter().map(publication).collect::<Vec<_>>(),
             "growth": {"old_size": KEPT, "path": log.growth(KEPT)},
             "timestamp": timestamp,
-        })
+        });
+        if !watched.is_empty() {
+            file["watch_reports"] = watched.iter().map(watch_report).collect();
+        }
+        file
     }
 
     /// The kept checkpoint.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::transparency_log::made_proofs::{MadeLog, Making, token};
+use crate::support::watch_reports::ReportMade;
 
 /// A proof file, the trusted policy, and the expected verdict.
 #[derive(Serialize)]
@@ -366,6 +367,154 @@ fn user_actions() -> Vec<Vector> {
     vectors
 }
 
+/// A proof with watch reports.
+fn with_reports(reports: &[ReportMade]) -> Making {
+    let files = reports.iter().map(|made| (made.text(), made.note()));
+    Making { watch_reports: files.collect(), ..Making::usual() }
+}
+
+/// Watch reports beside a choice: their results, and changes of their parts.
+fn watch_reports() -> Vec<Vector> {
+    const SILENT: &str = "It found nothing that was loaded or stored without consent.";
+    const WATCHER: &str = "A watch report cannot be read, or was not signed";
+    const OTHER: &str = "A watch report is not the one that was put into the log.";
+    let made = || ReportMade::of("shop.example");
+    let mut two_pages = made();
+    let page = two_pages.report["pages"][0].clone();
+    two_pages.report["pages"] = json!([page, page]);
+    let mut vectors = Vec::new();
+    let results = [
+        ("a silent report", vec![made()], SILENT),
+        (
+            "a leaking report",
+            vec![made().leaking_to("t.example")],
+            "without consent (2 leaks in all",
+        ),
+        ("an incomplete report", vec![made().unobserved()], "could not observe every visit"),
+        ("a report of two pages", vec![two_pages], "and other pages (2 in all) is in"),
+        (
+            "two reports",
+            vec![made(), made().at("2026-03-02T00:00:00.000Z")],
+            "A watch report of 2026-03-02T00:00:00.000Z about \"https://shop.example/\" is in",
+        ),
+    ];
+    for (name, reports, words) in results {
+        let making = with_reports(&reports);
+        let proof = making.proof().to_string();
+        vectors.push(Vector::new(name, &making.log(), proof, true, words));
+    }
+    for (kind, text, shown) in hostile_texts() {
+        let mut report = made();
+        report.report["pages"][0]["url"] = json!(text);
+        let making = with_reports(&[report]);
+        let (log, proof) = (making.log(), making.proof().to_string());
+        vectors.push(Vector::new(&format!("{kind} as a page"), &log, proof, true, &shown));
+    }
+    // Reports that are signed and in the log, but are no reports.
+    let odd: [(&str, Value); 9] = [
+        ("time", json!("noon")),
+        ("time", json!("2026-02-30T00:00:00.000Z")),
+        ("pages", json!([])),
+        ("pages", json!({})),
+        ("pages", json!([{"url": 1, "visits": []}])),
+        ("pages", json!([{"url": "u", "visits": [{"silent": true}]}])),
+        ("pages", json!([{"url": "u", "visits": [{"silent": 1, "leaks": []}]}])),
+        ("watcher", json!("nobody")),
+        ("watcher", json!(7)),
+    ];
+    for (number, (field, value)) in odd.into_iter().enumerate() {
+        let mut report = made();
+        report.report[field] = value;
+        let note = match field {
+            "watcher" => made().note(),
+            _ => report.note(),
+        };
+        let making = Making { watch_reports: vec![(report.text(), note)], ..Making::usual() };
+        let (log, proof) = (making.log(), making.proof().to_string());
+        vectors.push(Vector::new(&format!("odd report {number}"), &log, proof, false, WATCHER));
+    }
+    let twice = made().text().replacen("{", "{\"time\": \"2026-03-01T00:00:00.000Z\",", 1);
+    let making = Making { watch_reports: vec![(twice, made().note())], ..Making::usual() };
+    let (log, proof) = (making.log(), making.proof().to_string());
+    vectors.push(Vector::new("a name twice in a report", &log, proof, false, WATCHER));
+    // Changes of a valid file.
+    let making = with_reports(&[made(), made().leaking_to("t.example")]);
+    let (log, proof) = (making.log(), making.proof());
+    let mut changed = |name: &str, change: &dyn Fn(&mut Value), words: &str, valid| {
+        let mut file = proof.clone();
+        change(&mut file["watch_reports"]);
+        vectors.push(Vector::new(name, &log, file.to_string(), valid, words));
+    };
+    let text = |value: &Value, from: &str, to: &str| {
+        let text = value.as_str().unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        json!(text.replacen(from, to, 1))
+    };
+    changed("no reports", &|all| *all = Value::Null, "accepted", true);
+    changed("an empty list of reports", &|all| *all = json!([]), "accepted", true);
+    changed("reports in an object", &|all| *all = json!({}), FORM, false);
+    changed("a report as a text", &|all| all[0] = json!("x"), FORM, false);
+    changed("more in a report", &|all| all[0]["more"] = json!(1), FORM, false);
+    changed("no note", &|all| drop(all[0].as_object_mut().unwrap().remove("note")), FORM, false);
+    changed(
+        "a changed report",
+        &|all| {
+            all[0]["report"] = text(&all[0]["report"], "shop", "stop");
+        },
+        OTHER,
+        false,
+    );
+    changed(
+        "a note without its signature",
+        &|all| {
+            all[0]["note"] = text(&all[0]["note"], "report.json", "report.jsom");
+        },
+        WATCHER,
+        false,
+    );
+    changed(
+        "the note of another report",
+        &|all| all[0]["note"] = all[1]["note"].clone(),
+        WATCHER,
+        false,
+    );
+    changed(
+        "a note with two signatures",
+        &|all| {
+            let note = all[0]["note"].as_str().unwrap();
+            let line = note.lines().last().unwrap();
+            all[0]["note"] = json!(format!("{note}{line}\n"));
+        },
+        WATCHER,
+        false,
+    );
+    changed(
+        "the entry of another report",
+        &|all| {
+            for part in ["entry", "tlog_proof"] {
+                all[0][part] = all[1][part].clone();
+            }
+        },
+        OTHER,
+        false,
+    );
+    changed(
+        "a changed entry",
+        &|all| {
+            all[0]["entry"] = text(&all[0]["entry"], "watch", "match");
+        },
+        "The entry of a watch report is not in the log",
+        false,
+    );
+    changed(
+        "a report twice",
+        &|all| all[1] = all[0].clone(),
+        "A watch report is in this file twice.",
+        false,
+    );
+    vectors
+}
+
 /// The whole table.
 pub fn all() -> Vec<Vector> {
     let tables = [
@@ -377,6 +526,7 @@ pub fn all() -> Vec<Vector> {
         kinds(),
         kept(),
         user_actions(),
+        watch_reports(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -17,7 +17,7 @@ use crate::receipts::capabilities::{GetProof, ReadConsentLog, VerifyReceipt};
 use crate::receipts::check::check_request;
 use crate::receipts::log::{ConsentEvent, LogRequest};
 use crate::receipts::log_query::LogFilter;
-use crate::receipts::proofs::proof_file::ProofRequest;
+use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
 use crate::receipts::proofs::verify::VerifyRequest;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::records::answered::Answered;
@@ -179,15 +179,14 @@ struct ReceiptFile {
 }
 
 /// The proof file of a receipt, as JSON.
-pub async fn proof_of(member: &Member<'_>, receipt: &Receipt) -> Result<String> {
+pub async fn proof_of(member: &Member<'_>, receipt: &Receipt) -> Result<ProofFile> {
     let visitor = check_request::OfVisitor {
         pixel_id: Some(receipt.pixel_id.to_string()),
         visitor_id: Some(receipt.visitor_id.as_str().to_owned()),
     };
     let receipt_id = Some(receipt.receipt_id.to_string());
     let request = ProofRequest { visitor, receipt_id, old_size: None };
-    let proof = member.ask::<GetProof>(request).await?;
-    serde_json::to_string(&proof).map_err(Error::internal)
+    member.ask::<GetProof>(request).await
 }
 
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/receipt.json")]
@@ -214,7 +213,8 @@ async fn proof_file(
     let receipt = find(&member, pixel_id, receipt_id).await?.fields;
     let name = format!("attachment; filename=\"proof-{}.json\"", receipt.receipt_id);
     Ok(ReceiptFile {
-        text: proof_of(&member, &receipt).await?,
+        text: serde_json::to_string(&proof_of(&member, &receipt).await?)
+            .map_err(Error::internal)?,
         media_type: ContentType::JSON,
         name: Header::new("Content-Disposition", name),
     })

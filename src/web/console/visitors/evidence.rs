@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 use crate::infra::templates;
 use crate::pixels::view::PixelView;
 use crate::receipts::log::ConsentEvent;
+use crate::receipts::receipt::Receipt;
+use crate::silence::proving::prove_reports;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::words::moment;
@@ -36,6 +38,7 @@ struct Evidence {
 /// The parts of the evidence that come from the log.
 struct InLog {
     proof: String,
+    watch_reports: usize,
     key: String,
 }
 
@@ -47,12 +50,8 @@ async fn evidence(
 ) -> Result<Evidence, Refusal> {
     let pixel = show_pixel(&member, pixel_id).await?;
     let event = find(&member, pixel_id, receipt_id).await?;
-    let log = &member.app.log;
-    let in_log = match log.is_kept() {
-        true => Some(InLog {
-            proof: proof_of(&member, &event.fields).await?,
-            key: log.verifier()?.to_string(),
-        }),
+    let in_log = match member.app.log.is_kept() {
+        true => Some(in_log(&member, &event.fields).await?),
         false => None,
     };
     let now = member.app.infra.clock.now();
@@ -63,7 +62,7 @@ async fn evidence(
     let receipt = serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?;
     let mut files =
         vec![("README.txt", readme), ("evidence.html", page), ("receipt.json", receipt)];
-    if let Some(InLog { proof, key }) = in_log {
+    if let Some(InLog { proof, key, .. }) = in_log {
         let page = verify::PAGE.to_owned();
         files.extend([
             ("proof.json", proof),
@@ -76,6 +75,18 @@ async fn evidence(
         zip: zipped(&files, now)?,
         media_type: ContentType::ZIP,
         name: Header::new("Content-Disposition", name),
+    })
+}
+
+/// The proof of the choice with the watch reports of its day, and the key of the log.
+async fn in_log(member: &Member<'_>, receipt: &Receipt) -> Result<InLog> {
+    let (infra, log) = (&member.app.infra, &member.app.log);
+    let mut proof = proof_of(member, receipt).await?;
+    proof.watch_reports = prove_reports(infra, log, &receipt.pixel_id, receipt.recorded_at).await?;
+    Ok(InLog {
+        watch_reports: proof.watch_reports.len(),
+        proof: serde_json::to_string(&proof).map_err(Error::internal)?,
+        key: log.verifier()?.to_string(),
     })
 }
 
@@ -109,6 +120,7 @@ async fn facts(
         "issued": moment(now),
         "notice": published.as_ref().map(|published| notice_of(event, published)),
         "log_key": in_log.map(|log| &log.key),
+        "watch_reports": in_log.map(|log| log.watch_reports),
     }))
 }
 
