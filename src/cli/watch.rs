@@ -17,8 +17,8 @@ use url::Url;
 use super::failure::Failure;
 use super::output::print;
 use super::serve;
+use super::service::Service;
 use super::signals::StopSignals;
-use super::submit::submit;
 
 /// The exit code of a run that could not observe.
 const UNOBSERVED: u8 = 2;
@@ -74,13 +74,25 @@ pub fn run(arguments: Arguments) -> ExitCode {
 async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     let Arguments { urls, pixel, service, out, browser, seconds, allow, on_node } = arguments;
     let mut signals = StopSignals::listen()?;
+    let account = service.as_ref().map(|address| Service { address, key: config.api_key.as_ref() });
+    let allowed = match (&account, &pixel) {
+        (Some(service @ Service { key: Some(_), .. }), Some(pixel)) => {
+            service.allowed(pixel).await.unwrap_or_else(|reason| {
+                let problem =
+                    format!("assent: the sites that the owner allows are unknown: {reason}");
+                log_output::write_line(&problem);
+                Vec::new()
+            })
+        }
+        _ => Vec::new(),
+    };
     let options = Options {
         urls,
         pixel,
-        service,
+        service: service.clone(),
         browser: browser.or(config.watch_browser),
         observation: seconds,
-        allowed: allow,
+        allowed: [allow, allowed].concat(),
         exceptions: on_node
             .then(|| Exceptions::new(config.base_url.as_deref(), &config.install_check.resolve)),
     };
@@ -92,9 +104,8 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     };
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
     print(summary(&report, &out, config.watch_key.as_ref()))?;
-    if let Some(service) = &options.service {
-        let (key, pixel) = (config.api_key.as_ref(), options.pixel.as_deref());
-        match submit(service, key, pixel, &report, &out).await {
+    if let Some(service) = account {
+        match service.submit(options.pixel.as_deref(), &report, &out).await {
             Ok(sentence) => print(format_args!("{sentence}\n"))?,
             Err(reason) => {
                 log_output::write_line(&format!("assent: the report was not submitted: {reason}"));

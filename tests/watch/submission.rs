@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::runs::watch_with;
+use crate::runs::{VISITS, watch_with};
 use crate::support::server::infra;
 use crate::support::sites::https_site::Reply;
 use crate::support::transparency_log::log::LOG_KEY;
@@ -46,6 +46,26 @@ async fn the_command_submits_its_report() {
         run.ends_with(1);
         assert!(run.said.contains(&format!("not submitted: {reason}")), "{}", run.said);
     }
+}
+
+#[tokio::test]
+async fn the_command_allows_what_the_owner_allows() {
+    let page = Tagged::with("<img src='http://cdn.allowed.test:PORT/i.png' alt=''>").await;
+    let watch = format!("/v1/pixels/{}/watch", page.pixel);
+    let allowed = json!({"watch_allow": ["allowed.test"]});
+    page.app.call(Method::PATCH, &watch, &page.key, allowed).await.expect(200);
+    let (url, base) = (page.url(), page.app.base.clone());
+    let arguments = [url.as_str(), "--service", &base, "--pixel", &page.pixel];
+    let run = watch_with(&[("ASSENT_API_KEY", &page.key)], &arguments).await;
+    run.ends_with(0);
+    assert_eq!(run.visits_with(0, "allowed", "cdn.allowed.test"), VISITS);
+    // The settings of another account's pixel cannot be read.
+    let other = page.app.account("eve@example.com").await.key;
+    let run = watch_with(&[("ASSENT_API_KEY", &other)], &arguments).await;
+    run.ends_with(1);
+    let reason =
+        "the sites that the owner allows are unknown: the service answered 404: pixel not found";
+    assert!(run.said.contains(reason), "{}", run.said);
 }
 
 async fn shop(settings: &[(&str, &str)]) -> (App, Account, String) {
