@@ -136,9 +136,11 @@ impl<'a> TagConfig<'a> {
         Self { hash: &policy.hash, version: policy.version, share, ended, ..config }
     }
 
-    /// With the test id, and a title that says so.
+    /// With the test id, and a title that says so. Without sharing: its cookie would replace that of the site's
+    /// visitors on a staging site below the pixel's host.
     pub fn for_tests(mut self, test_id: &'a PixelId) -> Self {
         self.pixel = test_id;
+        (self.share, self.ended) = (None, None);
         if let Some(title) = self.texts.first_mut() {
             *title = title.take().map(|title| format!("{TEST_MARK}{title}").into());
         }

@@ -60,6 +60,18 @@ async fn it_is_off_until_it_is_turned_on_and_then_stays_on() {
 }
 
 #[tokio::test]
+async fn the_test_tag_neither_writes_nor_removes_the_shared_cookie() {
+    let app = App::spawn().await;
+    let (key, Site { pixel_id: pixel, .. }) = shop(&app).await;
+    for share in [true, false] {
+        app.configure(&key, &pixel, sharing(share)).await.expect(200);
+        assert_eq!(tag(&app, &pixel).await["share"], "shop.example");
+        let test = tag(&app, &format!("test_{pixel}")).await;
+        assert_eq!((test.get("share"), test.get("ended")), (None, None), "{test}");
+    }
+}
+
+#[tokio::test]
 async fn turned_off_it_lets_the_tag_remove_the_cookie_for_a_year() {
     let app = App::spawn().await;
     let (key, Site { pixel_id: pixel, .. }) = shop(&app).await;
