@@ -37,8 +37,12 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
     if (isFrame) dataset.src = source;
     else {
       if (dataset.type === 'module') dataset.assentType = 'module';
-      // A waiting script requests nothing.
-      if (source) element.setAttribute('src', trusted(source));
+      try {
+        // A waiting script requests nothing.
+        if (source) element.setAttribute('src', trusted(source));
+      } catch {
+        explain(base, 'migrate', `the page’s Trusted Types forbid “${source}”. It is never loaded. Allow the policy “assent”.`, element);
+      }
     }
   });
 };

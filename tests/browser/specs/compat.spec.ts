@@ -205,6 +205,21 @@ test('a refusal elsewhere sends nothing under Global Privacy Control', async ({ 
   expect(sent).not.toContain('/v1/consent/record');
 });
 
+test('on a page that allows no Trusted Types policy, a refusal elsewhere counts and later elements wait', async ({ page, shop }) => {
+  await setCookies(page, shop, { CookieConsent: cookiebot(false, false, false) });
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
+  const body = `<h1>x</h1><script type="text/plain" data-category="analytics" data-src="/file.js"></script>
+    <script type="text/plain" data-category="analytics">${note('inline')}</script>`;
+  const headers = { 'Content-Security-Policy': "require-trusted-types-for 'script'; trusted-types 'none'" };
+  await page.goto(await shop.put('/', { body, headers, snippet: snippetOf(shop) }));
+  await expect(popup(page).wayBack).toBeVisible();
+  await expect(popup(page).banner).toBeHidden();
+  expect(await state(page)).toMatchObject({ state: 'declined' });
+  expect(await page.locator('[data-category]').evaluateAll((found) => found.map((one) => (one as HTMLElement).dataset.assent))).toEqual(['analytics', 'analytics']);
+  expect(messages.join('\n')).toContain('the page’s Trusted Types forbid “/file.js”');
+});
+
 test('visitors are asked although the module cannot be loaded', async ({ page, shop }) => {
   await page.route('**/compat.js*', (route) => route.abort());
   await page.goto(await shop.put('/', { snippet: snippetOf(shop) }));
