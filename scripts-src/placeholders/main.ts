@@ -47,9 +47,16 @@ const draw = (frame: HTMLIFrameElement): void => {
   Object.assign(inner.documentElement, { lang, dir });
   inner.title = frame.title;
   const font = (): string => getComputedStyle(frame.ownerDocument.body).fontFamily;
-  const sheet = new (inner.defaultView as Window & typeof globalThis).CSSStyleSheet();
-  sheet.replaceSync(css + siteCss.replace('$', font));
-  inner.adoptedStyleSheets = [sheet];
+  const text = css + siteCss.replace('$', font);
+  try {
+    // A strict content security policy allows constructed style sheets, but not inline styles.
+    const sheet = new (inner.defaultView as Window & typeof globalThis).CSSStyleSheet();
+    sheet.replaceSync(text);
+    inner.adoptedStyleSheets = [sheet];
+  } catch {
+    // Safari before 16.4 and Firefox before 101 have no constructed style sheets.
+    inner.head.append(h('style', null, text));
+  }
   inner.body.className = 'a';
   inner.body.append(build(frame));
 };

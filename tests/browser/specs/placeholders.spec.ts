@@ -1,4 +1,4 @@
-import { FrameLocator, Page } from '@playwright/test';
+import { FrameLocator, Locator, Page } from '@playwright/test';
 import { chromiumOnly, viewsOf } from '../support/browsers';
 import { acceptAll, accessibilityProblems, expect, popup, screenshot, sendGpc, settle, Shop, state, test } from '../support/fixtures';
 import { readLog } from '../support/integrator';
@@ -86,7 +86,7 @@ test.describe('a waiting frame', () => {
     await expect(popup(page).banner).toBeHidden();
     expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['analytics'] });
     const [receipt] = await readLog(shop.base, shop.pixel);
-    expect(receipt).toMatchObject({ consent_state: 'accepted', purposes: ['analytics'] });
+    expect(receipt).toMatchObject({ consent_state: 'accepted', purposes: ['analytics'], shown: { act: 'pointer' } });
     expect(await page.evaluate(() => document.activeElement?.localName), 'the focus stays').toBe('iframe');
     await page.reload();
     await expect(placeholder(page, 'body > iframe').content).toHaveText('A video');
@@ -96,6 +96,34 @@ test.describe('a waiting frame', () => {
     await expect(placeholder(page, 'body > iframe').once).toBeVisible();
     await expect(placeholder(page, '#second iframe').once).toBeVisible();
     expect(await page.evaluate(() => history.length)).toBe(entries);
+  });
+
+  const WAYS: [string, string, (button: Locator) => Promise<void>][] = [
+    ['Enter', 'keyboard', (button) => button.press('Enter')],
+    ['the space bar', 'keyboard', (button) => button.press('Space')],
+    ['element.click() of a script', 'page', (button) => button.evaluate((element) => (element as HTMLElement).click())],
+  ];
+  for (const [way, act, press] of WAYS) {
+    test(`that is always allowed by ${way} is reported as ${act}`, async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop))}` }));
+      await press(placeholder(page).always);
+      await expect(placeholder(page).content).toHaveText('A video');
+      const [receipt] = await readLog(shop.base, shop.pixel);
+      expect(receipt).toMatchObject({ consent_state: 'accepted', shown: { act } });
+    });
+  }
+
+  test('shows its placeholder with its style in a browser without constructed style sheets', async ({ page, shop }) => {
+    await page.addInitScript(() => {
+      (window as any).CSSStyleSheet = class {
+        constructor() {
+          throw new TypeError('Illegal constructor');
+        }
+      };
+    });
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop))}` }));
+    await expect(placeholder(page).once).toBeVisible();
+    await expect(placeholder(page).once).toHaveCSS('border-radius', /[1-9]/);
   });
 
   test('keeps what was accepted before', async ({ page, shop }) => {
