@@ -16,9 +16,12 @@ use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
 use crate::receipts::proofs::verify_proof::VerifyProofRequest;
 use crate::types::ids::{PixelRef, VisitorId};
 
+/// Room for a proof with 1 MiB of watch reports, whose quotes are escaped twice.
+type ProofBody = Body<4096>;
+
 described_routes![
     proof of GetProof: [Infra],
-    verify of VerifyProof: [Body],
+    verify of VerifyProof: [ProofBody],
 ];
 
 /// What proves a visitor's choice without us
@@ -58,6 +61,6 @@ async fn proof(call: Call<'_, GetProof>, query: Query) -> Result<Json<ProofFile>
     responses((status = 200, description = "What it shows, or which part of it is broken", body = ProofVerdict)),
 )]
 #[post("/v1/consent/proof/verify", data = "<body>")]
-async fn verify(call: Call<'_, VerifyProof>, body: Body) -> Result<Json<ProofVerdict>> {
+async fn verify(call: Call<'_, VerifyProof>, body: ProofBody) -> Result<Json<ProofVerdict>> {
     call.with_body(&body, |request: VerifyProofRequest| request).await.map(Json)
 }

@@ -26,8 +26,8 @@ impl Service<'_> {
     /// Returns the hosts that the pixel's owner allows, or the reason why they could not be read.
     pub async fn allowed(&self, pixel: &str) -> Result<Vec<String>, String> {
         let answer = self.ask(Method::GET, pixel, "watch", None).await?;
-        let hosts = answer["watch_allow"].as_array().into_iter().flatten();
-        Ok(hosts.filter_map(Value::as_str).map(str::to_owned).collect())
+        let hosts = answer["watch_allow"].as_array().ok_or("the service gave no such sites")?;
+        Ok(hosts.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     /// Returns a sentence about the stored report, or the reason why it was not submitted.

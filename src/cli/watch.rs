@@ -75,16 +75,9 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     let Arguments { urls, pixel, service, out, browser, seconds, allow, on_node } = arguments;
     let mut signals = StopSignals::listen()?;
     let account = service.as_ref().map(|address| Service { address, key: config.api_key.as_ref() });
-    let allowed = match (&account, &pixel) {
-        (Some(service @ Service { key: Some(_), .. }), Some(pixel)) => {
-            service.allowed(pixel).await.unwrap_or_else(|reason| {
-                let problem =
-                    format!("assent: the sites that the owner allows are unknown: {reason}");
-                log_output::write_line(&problem);
-                Vec::new()
-            })
-        }
-        _ => Vec::new(),
+    let allowed = tokio::select! {
+        allowed = allowed_by_owner(account.as_ref(), pixel.as_deref()) => allowed,
+        () = signals.received() => return Err(stopped()),
     };
     let options = Options {
         urls,
@@ -99,7 +92,7 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     let ended = on_node.then(end_of_input);
     let outcome = tokio::select! {
         outcome = watch(&options) => outcome?,
-        () = signals.received() => return Err(Failure("stopped by a signal".to_owned())),
+        () = signals.received() => return Err(stopped()),
         () = has_ended(ended) => return Err(Failure("the node has ended".to_owned())),
     };
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
@@ -113,6 +106,23 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
         }
     }
     Ok(report.exit_code())
+}
+
+fn stopped() -> Failure {
+    Failure("stopped by a signal".to_owned())
+}
+
+/// The hosts that the owner of the pixel allows; none without a key and a pixel.
+async fn allowed_by_owner(service: Option<&Service<'_>>, pixel: Option<&str>) -> Vec<String> {
+    let (Some(service), Some(pixel)) = (service.filter(|service| service.key.is_some()), pixel)
+    else {
+        return Vec::new();
+    };
+    service.allowed(pixel).await.unwrap_or_else(|reason| {
+        let problem = format!("assent: the sites that the owner allows are unknown: {reason}");
+        log_output::write_line(&problem);
+        Vec::new()
+    })
 }
 
 /// Completes with the end of the standard input. A thread waits for it, because a task that reads would delay

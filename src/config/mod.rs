@@ -118,7 +118,7 @@ pub struct Config {
     pub watch_key: Option<Secret>,
     /// `WATCH_BROWSER`: the browser that `assent watch` starts. With it, a node watches sites.
     pub watch_browser: Option<PathBuf>,
-    /// `ASSENT_API_KEY`: the key with which `assent watch` submits reports to a service.
+    /// `ASSENT_API_KEY`: the key with which `assent watch` submits reports to a service and reads what the owner allows.
     pub api_key: Option<Secret>,
     /// `TIMESTAMP_URL`: the authority that timestamps the log; it may contain a name and a password.
     pub timestamp_url: Option<Secret>,

@@ -1,14 +1,13 @@
 //! Verifies a proof file, using only the file and the keys of the log and its witnesses.
 //!
 //! A file has exactly one valid form. Any changed value invalidates its part, unless the verdict
-//! reports it as not checked: the growth of the log without a kept checkpoint, and the identity of
-//! the time-stamp authority.
+//! reports it as not checked: the growth of the log without a kept checkpoint, the identity of the
+//! time-stamp authority, and which watch reports there are and who made them.
 
 use std::collections::HashSet;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,11 +18,11 @@ use super::format::note::{Note, NoteError, Verifier};
 use super::format::path::{goes_on, root_of_inclusion};
 use super::format::policy::Policy;
 use super::format::tlog_proof::TlogProof;
-use super::format::watch_report::WatchResult;
+use super::format::watch_report::{WatchResult, sha256};
 use super::timestamp::stamped::{Stamped, time_of_token};
 use super::verdict::{Broken, Part, ProofVerdict};
 use super::words::{self, Cosigned, Found};
-use crate::types::json::strict;
+use crate::types::json::strict::{self, Object};
 
 pub const FORMAT: &str = "assent/proof/v1";
 /// Length of salt, index and size, which precede the path of a choice.
@@ -33,18 +32,18 @@ const BEFORE_PATH: usize = 48;
 #[serde(deny_unknown_fields)]
 struct File {
     format: String,
-    statement: Statement,
+    statement: Object<Statement>,
     salt: String,
     #[serde(deserialize_with = "Option::deserialize")]
     policy: Option<Value>,
     #[serde(deserialize_with = "Option::deserialize")]
     notice: Option<String>,
-    choices: Proof,
-    publications: Vec<Publication>,
+    choices: Object<Proof>,
+    publications: Vec<Object<Publication>>,
     #[serde(deserialize_with = "Option::deserialize")]
-    growth: Option<Growth>,
-    timestamp: Option<Stamped>,
-    watch_reports: Option<Vec<WatchReport>>,
+    growth: Option<Object<Growth>>,
+    timestamp: Option<Object<Stamped>>,
+    watch_reports: Option<Vec<Object<WatchReport>>>,
 }
 
 #[derive(Deserialize, serde::Serialize)]
@@ -95,8 +94,8 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
     if file.format != FORMAT {
         return Err(Broken::Form);
     }
-    let growth = file.growth.as_ref().map(GrowthPath::read).transpose()?;
-    let Proof { entry, tlog_proof } = &file.choices;
+    let growth = file.growth.as_ref().map(|Object(growth)| GrowthPath::read(growth)).transpose()?;
+    let Object(Proof { entry, tlog_proof }) = &file.choices;
     let (proof, signed) = judge_entry(Part::Choice, entry, tlog_proof, trusted)?;
     let mut found = judge_choice(file, entry, &proof)?;
     let Signed { state: signed, cosigned, strangers } = signed;
@@ -183,12 +182,13 @@ fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Br
     let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).unwrap_or_default();
     let (index, size) = (number(&numbers[..8]), number(&numbers[8..]));
     let (path, rest) = path.as_chunks::<32>();
-    let statement = serde_json_canonicalizer::to_vec(&file.statement).map_err(|_| Broken::Form)?;
+    let statement =
+        serde_json_canonicalizer::to_vec(&file.statement.0).map_err(|_| Broken::Form)?;
     let leaf = leaf_of(salt, &statement);
     let root = root_of_inclusion(leaf, index, size, path).filter(|_| rest.is_empty());
     let at = root.and_then(|root| entry::time_of_choices(entry, &root)).ok_or(Broken::Choice)?;
-    let at = words::time(at).ok_or(Broken::Time(Part::Choice))?;
-    let Statement { receipt, shown } = &file.statement;
+    let at = entry::time(at).ok_or(Broken::Time(Part::Choice))?;
+    let Object(Statement { receipt, shown }) = &file.statement;
     Ok(Found::new(receipt.clone(), shown.clone(), &at))
 }
 
@@ -211,13 +211,13 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
         }
         found.has_notice = true;
     }
-    for Publication { kind, entry, tlog_proof } in &file.publications {
+    for Object(Publication { kind, entry, tlog_proof }) in &file.publications {
         let named = found.names(kind).ok_or_else(|| Broken::Foreign(kind.clone()))?.to_owned();
         let part = || Part::Publication(kind.clone());
         let (proof, _) = judge_entry(part(), entry, tlog_proof, trusted)?;
         let at = entry::time_of_publication(entry, kind, &named).filter(|_| proof.extra.is_none());
         let at = at.ok_or_else(|| Broken::Foreign(kind.clone()))?;
-        let at = words::time(at).ok_or_else(|| Broken::Time(part()))?;
+        let at = entry::time(at).ok_or_else(|| Broken::Time(part()))?;
         if found.published.iter().any(|(known, _)| known == kind) {
             return Err(Broken::Twice(kind.clone()));
         }
@@ -229,18 +229,14 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
 /// Verifies that each report is signed by the watcher that it names, and that its hash is in the log.
 fn judge_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
     let mut known = HashSet::new();
-    for included in file.watch_reports.iter().flatten() {
+    for Object(included) in file.watch_reports.iter().flatten() {
         let WatchReport { report, note, entry, tlog_proof } = included;
         let (proof, _) = judge_entry(Part::WatchReport, entry, tlog_proof, trusted)?;
         let hash = sha256(report.as_bytes());
         let at = entry::time_of_publication(entry, "watch", &hash);
         let at = at.filter(|_| proof.extra.is_none()).ok_or(Broken::WatchReport)?;
-        let at = words::time(at).ok_or(Broken::Time(Part::WatchReport))?;
+        let at = entry::time(at).ok_or(Broken::Time(Part::WatchReport))?;
         let result = WatchResult::read(report, note).ok_or(Broken::Watcher)?;
-        let is_time = words::time(&result.time).is_some();
-        if !is_time {
-            return Err(Broken::Watcher);
-        }
         if !known.insert(hash) {
             return Err(Broken::WatchReportTwice);
         }
@@ -255,8 +251,8 @@ fn judge_timestamp(
     trusted: &Policy,
     found: &Found,
 ) -> Result<Option<(String, u64)>, Broken> {
-    let Some(Stamped { token, tlog_proof }) = &file.timestamp else { return Ok(None) };
-    let entry = &file.choices.entry;
+    let Some(Object(Stamped { token, tlog_proof })) = &file.timestamp else { return Ok(None) };
+    let entry = &file.choices.0.entry;
     let (proof, signed) = judge_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
     let time = time_of_token(token, &proof.checkpoint).filter(|_| proof.extra.is_none());
     let time = time.ok_or(Broken::Timestamp)?;
@@ -264,10 +260,6 @@ fn judge_timestamp(
         return Err(Broken::Early);
     }
     Ok(Some((time.to_string(), signed.state.size)))
-}
-
-fn sha256(text: &[u8]) -> String {
-    hex::encode(digest(&SHA256, text))
 }
 
 /// Verifies that the log extends an earlier checkpoint; returns the size at that checkpoint.

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
 
+use super::format::entry;
 use super::format::watch_report::WatchResult;
 use super::quoting::quoted;
-use crate::clock::rfc3339;
 
 /// A choice that entered the log within this time after its recording did so in the usual way.
 const USUAL: Duration = Duration::hours(1);
@@ -57,7 +57,10 @@ impl Found {
 
     /// The time of the choice according to its receipt, if that is a valid time.
     pub(super) fn recorded_at(&self) -> Option<DateTime<Utc>> {
-        self.of("recorded_at").parse().ok().filter(|_| time(self.of("recorded_at")).is_some())
+        self.of("recorded_at")
+            .parse()
+            .ok()
+            .filter(|_| entry::time(self.of("recorded_at")).is_some())
     }
 
     fn of(&self, field: &str) -> &str {
@@ -67,14 +70,6 @@ impl Found {
     fn quote(&self, field: &str) -> String {
         quoted(self.of(field))
     }
-}
-
-/// A time in the form of entries and receipts. `None` for other text, which must not be shown as a time.
-pub(super) fn time(text: &str) -> Option<String> {
-    let time = text.parse::<DateTime<Utc>>().ok();
-    // Chrono parses a second 60 as a second with more than 999,999,999 nanoseconds.
-    let time = time.filter(|time| time.timestamp_subsec_nanos() < 1_000_000_000).map(rfc3339);
-    time.filter(|time| time == text)
 }
 
 pub(super) fn tell(found: &Found) -> Vec<String> {
@@ -221,18 +216,22 @@ fn words(found: &Found) -> Vec<String> {
 
 fn watch_reports(found: &Found) -> Vec<String> {
     let mut sentences = Vec::new();
-    for (WatchResult { time, watcher, url, pages, leaks, is_complete }, at) in &found.watch_reports
-    {
+    for (result, at) in &found.watch_reports {
+        let WatchResult { time, watcher, url, pages, leaks, allowed, is_silent } = result;
         let pages = match pages {
             1 => quoted(url),
             _ => format!("{} and other pages ({pages} in all)", quoted(url)),
         };
-        let result = match (leaks, is_complete) {
-            (0, true) => "It found nothing that was loaded or stored without consent.".to_owned(),
-            (0, false) => "It found no leak, but could not observe every visit.".to_owned(),
-            _ => format!(
-                "It names what was loaded or stored without consent ({leaks} leaks in all visits)."
+        let result = match (leaks, is_silent, allowed) {
+            (0, false, _) => "It names no leak, but not every visit was observed.".to_owned(),
+            (0, true, 0) => {
+                "It found nothing that was loaded or stored without consent.".to_owned()
+            }
+            (0, true, _) => format!(
+                "It found nothing that was loaded or stored without consent, except for what it lists as allowed \
+                 (entries: {allowed})."
             ),
+            _ => format!("It names what was loaded or stored without consent (leaks: {leaks})."),
         };
         let watcher = quoted(watcher);
         sentences.push(format!(
@@ -241,7 +240,7 @@ fn watch_reports(found: &Found) -> Vec<String> {
     }
     if !sentences.is_empty() {
         sentences.push(
-            "Not checked: who the watchers are, and that these are all reports of the day."
+            "Not checked: who the watchers are, and whether these are all reports about this site on that day."
                 .to_owned(),
         );
     }

@@ -17,6 +17,7 @@ use crate::support::story::{Account, Site};
 use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::transparency_log::witnesses::{Witness, policy_file};
 use crate::support::visitors::with;
+use crate::support::waiting::wait_until;
 use crate::support::watch_reports::ReportMade;
 
 async fn signed_in<'a>(app: &'a App, account: &Account) -> Browser<'a> {
@@ -224,15 +225,14 @@ async fn evidence_contains_the_watch_reports_of_its_day() {
     app.clock.advance(Duration::days(1));
     let saved = app.recorded(&site.acceptance("v-1")).await;
     submit(&made(1).leaking_to("t.example")).await;
+    app.clock.advance(Duration::seconds(1));
     submit(&made(2)).await;
     app.proof(&site, "v-1").await;
     let logged = async || {
         let list = app.call(Method::GET, &reports, &ann.key, Value::Null).await.expect(200);
         list["reports"].as_array().unwrap().iter().all(|report| report["log_entry"].is_i64())
     };
-    while !logged().await {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    wait_until("the reports are in the log", logged).await;
     app.clock.advance(Duration::days(1));
     submit(&made(3)).await;
     let browser = signed_in(&app, &ann).await;
@@ -243,10 +243,11 @@ async fn evidence_contains_the_watch_reports_of_its_day() {
     let included = proof["watch_reports"].as_array().unwrap();
     let texts = included.iter().map(|one| one["report"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(texts, [made(2).text(), made(1).leaking_to("t.example").text()]);
-    says(&files["evidence.html"], "the watch reports of that day (2)");
+    says(&files["evidence.html"], "watch reports of that day (2)");
+    says(&files["README.txt"], "watch reports");
     let verdict = app.post("/v1/consent/proof/verify", json!({"proof": proof})).await.expect(200);
     assert_eq!(verdict["valid"], true, "{verdict}");
-    for words in ["(2 leaks in all visits)", "It found nothing that was loaded"] {
+    for words in ["(leaks: 2)", "It found nothing that was loaded"] {
         says(&verdict.to_string(), words);
     }
     // A visitor who asks for the proof does not get what only the owner may read.

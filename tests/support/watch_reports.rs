@@ -74,8 +74,16 @@ impl ReportMade {
     }
 
     pub fn note(&self) -> String {
-        let (time, sha256) = (self.report["time"].as_str().unwrap(), self.sha256());
-        self.signer.sign(&format!("assent/watch/v1\n{time}\n{sha256} report.json\n"))
+        self.signed(&format!("assent/watch/v1\n{}\n{} report.json\n", self.time(), self.sha256()))
+    }
+
+    pub fn time(&self) -> &str {
+        self.report["time"].as_str().unwrap()
+    }
+
+    /// Any text, signed by the watcher.
+    pub fn signed(&self, text: &str) -> String {
+        self.signer.sign(text)
     }
 
     /// What is submitted.

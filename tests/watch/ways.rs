@@ -274,7 +274,7 @@ pub const QUIET: &[&str] = &[
     r#"<script>window.name = "http://quiet.localhost:PORT/"; new URL("http://quiet.localhost:PORT/")</script>"#,
 ];
 
-/// What the page's own policy stops, so that nothing is sent.
+/// Requests that the page's own policy stops, so that nothing is sent.
 pub const REFUSED: &[&str] = &[
     r#"<img src="http://quiet.localhost:PORT/i.png" alt="">"#,
     r#"<script src="http://quiet.localhost:PORT/s.js"></script>"#,

@@ -58,6 +58,14 @@ pub fn time_of_choices<'e>(entry: &'e str, root: &Hash) -> Option<&'e str> {
     entry.strip_prefix(&choices_until_time(root))?.strip_suffix('\n')
 }
 
+/// A time in the form of entries and receipts. `None` for other text, which must not be shown as a time.
+pub fn time(text: &str) -> Option<String> {
+    let time = text.parse::<DateTime<Utc>>().ok();
+    // Chrono parses a second 60 as a second with more than 999,999,999 nanoseconds.
+    let time = time.filter(|time| time.timestamp_subsec_nanos() < 1_000_000_000).map(rfc3339);
+    time.filter(|time| time == text)
+}
+
 fn publication_until_time(kind: &str, sha256: &str) -> String {
     format!("assent/publication/v1\nkind {kind}\nsha256 {sha256}\nat ")
 }

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::entry;
 use super::note::{Note, NoteError, Verifier};
-use crate::types::json::strict;
+use crate::types::json::strict::{self, Object};
 
 pub const SCHEMA: &str = "assent/watch/v1";
 /// The name of the report among the signed files.
@@ -92,19 +93,21 @@ impl WatchNote {
 #[derive(Deserialize)]
 struct Report {
     time: String,
-    pages: Vec<Page>,
+    pages: Vec<Object<Page>>,
 }
 
 #[derive(Deserialize)]
 struct Page {
     url: String,
-    visits: Vec<Visit>,
+    visits: Vec<Object<Visit>>,
 }
 
 #[derive(Deserialize)]
 struct Visit {
     silent: Option<bool>,
     leaks: Vec<Value>,
+    #[serde(default)]
+    allowed: Vec<Value>,
 }
 
 /// The result of a report that its watcher has signed.
@@ -118,8 +121,10 @@ pub struct WatchResult {
     pub url: String,
     pub pages: usize,
     pub leaks: usize,
-    /// Whether every visit of every page was observed.
-    pub is_complete: bool,
+    /// Leaks to sites that the owner or the watcher allows.
+    pub allowed: usize,
+    /// Whether every page was visited, and every visit observed and silent.
+    pub is_silent: bool,
 }
 
 impl WatchResult {
@@ -127,19 +132,24 @@ impl WatchResult {
     pub fn read(report: &str, note: &str) -> Option<Self> {
         let signed = WatchNote::open(note, report.as_bytes(), None).ok()?;
         let read = strict::read_object::<Report>(report.as_bytes()).ok()?;
-        let visits = || read.pages.iter().flat_map(|page| &page.visits);
-        let result = Self {
+        if signed.time != read.time || entry::time(&read.time).is_none() {
+            return None;
+        }
+        let visits = || read.pages.iter().flat_map(|Object(page)| &page.visits);
+        let is_visited = read.pages.iter().all(|Object(page)| !page.visits.is_empty());
+        Some(Self {
             watcher: signed.watcher.to_string(),
-            url: read.pages.first()?.url.clone(),
+            url: read.pages.first()?.0.url.clone(),
             pages: read.pages.len(),
-            leaks: visits().map(|visit| visit.leaks.len()).sum(),
-            is_complete: visits().all(|visit| visit.silent.is_some()),
+            leaks: visits().map(|Object(visit)| visit.leaks.len()).sum(),
+            allowed: visits().map(|Object(visit)| visit.allowed.len()).sum(),
+            is_silent: is_visited && visits().all(|Object(visit)| visit.silent == Some(true)),
             time: read.time,
-        };
-        (signed.time == result.time).then_some(result)
+        })
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// The SHA-256 in lowercase hex.
+pub fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

@@ -156,27 +156,24 @@ pub async fn find_files(
     Ok(files)
 }
 
-/// The files and hashes of reports that were received in a period, newest first.
+/// The ids and hashes of reports that were received in a period: those of the service first, then the newest.
 pub async fn list_of_period(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
-    limit: i64,
-) -> Result<Vec<(GivenReport, Vec<u8>)>> {
+) -> Result<Vec<(Uuid, Vec<u8>)>> {
     let rows = query!(
-        "SELECT report, note, sha256 FROM watch_reports
+        "SELECT report_id, sha256 FROM watch_reports
          WHERE pixel_id = $1 AND received_at >= $2 AND received_at < $3
-         ORDER BY report_id DESC LIMIT $4",
+         ORDER BY by_service DESC, report_id DESC",
         pixel_id.as_str(),
         from,
         until,
-        limit,
     )
     .fetch_all(connection)
     .await?;
-    let files = |report, note| GivenReport { report, note };
-    Ok(rows.into_iter().map(|row| (files(row.report, row.note), row.sha256)).collect())
+    Ok(rows.into_iter().map(|row| (row.report_id, row.sha256)).collect())
 }
 
 /// Deletes at most `limit` reports that were received before `before`.

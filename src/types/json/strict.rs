@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// serde_json interprets an object with such a key differently.
 const RESERVED: &str = "$serde_json::private::";
@@ -33,6 +33,17 @@ pub fn read_object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::E
     }
     examine(bytes)?;
     serde_json::from_slice(bytes)
+}
+
+/// A value that is read from an object only: serde would parse a struct from an array as well.
+#[derive(Debug)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = Map::<String, Value>::deserialize(deserializer)?;
+        T::deserialize(Value::Object(members)).map(Self).map_err(de::Error::custom)
+    }
 }
 
 struct Examined;

@@ -50,7 +50,8 @@ impl Profiles {
         self.0.push(Profile { visit, has_chosen, is_repeated, stored, suspects });
     }
 
-    /// The bits of a value of a visit that differ from all other fresh profiles.
+    /// The bits of a value of a visit that differ from the same entry in all other fresh profiles, or from the most
+    /// similar entries where no other profile has it.
     pub fn bits(&self, visit: Visit, value: &StoredValue) -> f64 {
         let own = self.0.iter().find(|profile| profile.visit == visit);
         let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);

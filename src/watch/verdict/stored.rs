@@ -158,13 +158,18 @@ fn leak(page: &str, value: &StoredValue, bits: u32, at_ms: u64, way: &str) -> Le
         at_ms,
         initiator: None,
         identifier: Some(IdentifierFacts {
-            name: value.name.clone(),
+            name: shown_name(value),
             store: value.store.to_owned(),
             bits,
             lifetime_s: value.lifetime_s,
             reason,
         }),
     }
+}
+
+/// The name without NUL, which strict readers of JSON and PostgreSQL refuse.
+fn shown_name(value: &StoredValue) -> String {
+    value.name.replace('\0', "\u{fffd}")
 }
 
 fn plain_reason(profiles: &Profiles, observation: &Observation, value: &StoredValue) -> String {
@@ -183,7 +188,7 @@ fn plain_reason(profiles: &Profiles, observation: &Observation, value: &StoredVa
 
 fn entry(value: &StoredValue, reason: String) -> Listed {
     Listed {
-        name: value.name.clone(),
+        name: shown_name(value),
         host: value.owner.clone(),
         store: value.store.to_owned(),
         lifetime_s: value.lifetime_s,
