@@ -3,6 +3,7 @@
 //! `tests/browser/specs/verify-vectors.spec.ts`.
 
 mod tables;
+mod watch_reports;
 
 use assent::proof::format::note::Verifier;
 use assent::proof::format::policy::Policy;
@@ -13,7 +14,12 @@ use serde_json::{Value, json};
 use crate::support::process::{bare_program, run, said};
 use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::{Answer, App, snapshot, tools};
-use tables::{FORM, Vector, all};
+use tables::{FORM, Vector};
+
+/// The whole table.
+fn all() -> Vec<Vector> {
+    [tables::all(), watch_reports::vectors()].into_iter().flatten().collect()
+}
 
 #[test]
 fn the_table_that_the_page_is_tested_with_is_what_the_program_says() {
