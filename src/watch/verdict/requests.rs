@@ -21,7 +21,7 @@ pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Le
         found.extend(leak.filter(|leak| !has_request(leak)));
     }
     found.extend(unnamed(case, observation));
-    found.extend(told(case, observation));
+    found.extend(by_open_sockets(case, observation));
     let has_request = |url: &str| found.iter().any(|known| known.url == url);
     let mut named = named_by_page(case, observation);
     named.retain(|leak| !has_request(&leak.url));
@@ -93,7 +93,7 @@ fn named_by_page(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
 }
 
 /// Messages through WebSockets that were opened while it was permitted.
-fn told(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
+fn by_open_sockets(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
     let messages = observation.seen.messages.values();
     let counted = messages.filter(|sent| sent.at_ms > 0.0 && is_counted(observation, sent.at_ms));
     let leaks = counted.filter(|sent| case.is_foreign(&sent.url)).filter_map(|sent| {

@@ -85,8 +85,8 @@ impl Page {
             }
             sleep(STEP).await;
         }
-        let place = self.wait_for(&selector, POPUP).await?;
-        let pressed = self.press(&place).await?;
+        let position = self.wait_for(&selector, POPUP).await?;
+        let pressed = self.press(&position).await?;
         self.confirm(choice, pressed).await
     }
 
@@ -95,16 +95,16 @@ impl Page {
         let corner = button("button.w:not([hidden])", "0");
         match self.ask(&corner, true).await {
             Value::Null => self.open_choice().await,
-            place => drop(self.press(&place).await),
+            position => drop(self.press(&position).await),
         }
         let withdraw = button("dialog .x button", "-1");
-        let mut place = self.wait_for(&withdraw, Duration::from_secs(3)).await;
-        if place.is_none() {
+        let mut position = self.wait_for(&withdraw, Duration::from_secs(3)).await;
+        if position.is_none() {
             self.open_choice().await;
-            place = self.wait_for(&withdraw, Duration::from_secs(3)).await;
+            position = self.wait_for(&withdraw, Duration::from_secs(3)).await;
         }
-        let pressed = match place {
-            Some(place) => self.press(&place).await?,
+        let pressed = match position {
+            Some(position) => self.press(&position).await?,
             None => self.call_tag(Choice::Withdrawn).await,
         };
         self.confirm(Choice::Withdrawn, pressed).await
@@ -158,8 +158,8 @@ impl Page {
         false
     }
 
-    async fn press(&self, place: &Value) -> Option<Pressed> {
-        let (x, y) = (place[0].as_f64()?, place[1].as_f64()?);
+    async fn press(&self, position: &Value) -> Option<Pressed> {
+        let (x, y) = (position[0].as_f64()?, position[1].as_f64()?);
         let before_ms = monotonic_ms();
         for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
             let count = u8::from(kind != "mouseMoved");
