@@ -8,6 +8,24 @@ use serde_json::{Value, json};
 use super::server::{Answer, App};
 use super::story::Site;
 
+const ATTEMPTS: usize = 5;
+
+/// Repeats a request while the database is unavailable, as the consent tag does. A connection that opens
+/// too slowly for a visitor is refused after two seconds, and a busy machine can be that slow.
+async fn repeated(request: impl AsyncFn() -> Answer) -> Answer {
+    for _ in 1..ATTEMPTS {
+        let answer = request().await;
+        let wait = answer.header("retry-after").and_then(|seconds| seconds.parse().ok());
+        match wait {
+            Some(seconds) if answer.status == 503 => {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+            }
+            _ => return answer,
+        }
+    }
+    request().await
+}
+
 impl App {
     pub async fn record(&self, body: &Value) -> Answer {
         self.post("/v1/consent/record", body.clone()).await
@@ -15,12 +33,12 @@ impl App {
 
     /// Records a choice that must count, and returns the answer's body.
     pub async fn recorded(&self, body: &Value) -> Value {
-        self.record(body).await.expect(202)
+        repeated(async || self.record(body).await).await.expect(202)
     }
 
     pub async fn check(&self, pixel: &str, visitor: &str) -> Value {
         let path = format!("/v1/consent/check?pixel_id={pixel}&visitor_id={visitor}");
-        self.get(&path).await.expect(200)
+        repeated(async || self.get(&path).await).await.expect(200)
     }
 
     pub async fn receipt(&self, pixel: &str, visitor: &str) -> Answer {

@@ -89,7 +89,10 @@ impl LiveConnection {
                 used_at: Instant::now(),
             })
         };
-        timeout(PING_TIMEOUT, opening).await.map_err(|_| Error::DatabaseUnavailable)?
+        timeout(PING_TIMEOUT, opening).await.unwrap_or_else(|_| {
+            tracing::warn!("the database has not opened a connection in time");
+            Err(Error::DatabaseUnavailable)
+        })
     }
 
     fn is_trusted(&self) -> bool {

@@ -198,7 +198,13 @@ impl ServerWatch {
         if !is_confirmed() {
             self.confirm().await;
         }
-        if is_confirmed() { Ok(()) } else { Err(Error::DatabaseUnavailable) }
+        if is_confirmed() {
+            return Ok(());
+        }
+        tracing::warn!(
+            "the database's address could not be confirmed, its connections are not used"
+        );
+        Err(Error::DatabaseUnavailable)
     }
 
     pub async fn run(&self, pool: PgPool) {
