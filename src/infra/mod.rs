@@ -38,6 +38,7 @@ use limits::exports::ExportLimits;
 use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
+use periodic::Schedule;
 use postgres::Database;
 use shutdown::Shutdown;
 use smtp::{MailError, Mailer};
@@ -77,6 +78,7 @@ pub struct Infra {
     pub events: Events,
     /// Notified when a visitor's consent may have ended, so that the consequences follow soon.
     pub consent_changes: Arc<Notify>,
+    pub schedule: Schedule,
     pub metrics: Arc<Metrics>,
     pub unread_addresses: UnreadAddresses,
     pub shutdown: Shutdown,
@@ -122,6 +124,7 @@ impl Infra {
             exports: ExportLimits::default(),
             unread_addresses: UnreadAddresses::new(clock.clone(), metrics.unread_addresses.clone()),
             config: Arc::new(config),
+            schedule: Schedule::new(clock.clone()),
             clock,
             database,
             pool,

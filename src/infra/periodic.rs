@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration as RealTime;
 
 use chrono::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::supervise::survived;
@@ -15,24 +15,44 @@ const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1
 /// Delay after a wake-up, to collect simultaneous events.
 const GATHERING: RealTime = RealTime::from_millis(100);
 
-/// Runs `work` at once, and then whenever `every` has passed by the program's clock, until `end`. A
+/// At a start all work is due. So many run first at a time, because each of them would otherwise open a
+/// connection of its own to the database, all in the same moment.
+const FIRST_RUNS: usize = 2;
+
+/// Work that takes longer delays the first run of other work by no more than this.
+const LONGEST_DELAY: RealTime = RealTime::from_millis(if cfg!(test) { 500 } else { 1_000 });
+
+/// When periodic work runs, for all work of one node.
+#[derive(Clone)]
+pub struct Schedule {
+    clock: Clock,
+    first_runs: Arc<Semaphore>,
+}
+
+impl Schedule {
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, first_runs: Arc::new(Semaphore::new(FIRST_RUNS)) }
+    }
+}
+
+/// Runs `work` soon, and then whenever `every` has passed by the program's clock, until `end`. A
 /// panic does not end the repetition. If the clock is set back, the work runs at once.
 ///
 /// No run is cancelled, because a dropped transaction stays open on its connection. Long work must
 /// check for the shutdown itself.
 pub fn periodic<W>(
-    clock: Clock,
+    schedule: &Schedule,
     every: Duration,
     end: impl Future<Output = ()> + Send + 'static,
     work: impl Fn() -> W + Send + 'static,
 ) where
     W: Future<Output = ()> + Send + 'static,
 {
-    periodic_or_woken(clock, every, Arc::default(), end, work);
+    periodic_or_woken(schedule, every, Arc::default(), end, work);
 }
 
 pub fn periodic_or_woken<W>(
-    clock: Clock,
+    schedule: &Schedule,
     every: Duration,
     wake: Arc<Notify>,
     end: impl Future<Output = ()> + Send + 'static,
@@ -40,6 +60,7 @@ pub fn periodic_or_woken<W>(
 ) where
     W: Future<Output = ()> + Send + 'static,
 {
+    let Schedule { clock, first_runs } = schedule.clone();
     tokio::spawn(async move {
         let mut end = pin!(end);
         let (mut last, mut pause) = (None, RealTime::ZERO);
@@ -55,8 +76,13 @@ pub fn periodic_or_woken<W>(
             }
             let now = clock.now();
             if is_woken || last.is_none_or(|last| now < last || now >= last + every) {
+                let turn = match last {
+                    None => timeout(LONGEST_DELAY, first_runs.acquire()).await.ok(),
+                    Some(_) => None,
+                };
                 last = Some(now);
                 survived(work()).await;
+                drop(turn);
             }
             pause = CLOCK_POLL;
         }
@@ -70,13 +96,39 @@ mod tests {
     use chrono::DateTime;
     use futures_util::FutureExt;
     use tokio::sync::{mpsc, oneshot};
+    use tokio::time::Instant;
 
     use super::*;
+
+    fn schedule() -> Schedule {
+        Schedule::new(Clock::manual(DateTime::UNIX_EPOCH))
+    }
+
+    #[tokio::test]
+    async fn few_run_first_at_a_time_and_slow_work_does_not_hold_up_the_others() {
+        let schedule = schedule();
+        let (run, mut runs) = mpsc::unbounded_channel();
+        let begun = Instant::now();
+        for _ in 0..2 * FIRST_RUNS {
+            let run = run.clone();
+            periodic(&schedule, Duration::hours(1), pending(), move || {
+                run.send(begun.elapsed()).unwrap();
+                pending()
+            });
+        }
+        let mut started = Vec::new();
+        for _ in 0..2 * FIRST_RUNS {
+            started.push(runs.recv().await.unwrap());
+        }
+        let (first, later) = started.split_at(FIRST_RUNS);
+        assert!(first.iter().all(|after| *after < LONGEST_DELAY), "{started:?}");
+        assert!(later.iter().all(|after| *after >= LONGEST_DELAY), "{started:?}");
+    }
 
     #[tokio::test]
     async fn a_run_that_panics_is_not_the_last() {
         let (run, mut runs) = mpsc::unbounded_channel();
-        periodic(Clock::manual(DateTime::UNIX_EPOCH), Duration::zero(), pending(), move || {
+        periodic(&schedule(), Duration::zero(), pending(), move || {
             let run = run.clone();
             async move {
                 run.send(()).unwrap();
@@ -91,7 +143,7 @@ mod tests {
     async fn a_clock_that_is_put_back_does_not_let_work_rest() {
         let clock = Clock::manual(DateTime::UNIX_EPOCH);
         let (run, mut runs) = mpsc::unbounded_channel();
-        periodic(clock.clone(), Duration::minutes(1), pending(), move || {
+        periodic(&Schedule::new(clock.clone()), Duration::minutes(1), pending(), move || {
             let run = run.clone();
             async move { run.send(()).unwrap() }
         });
@@ -109,7 +161,7 @@ mod tests {
         let (run, mut runs) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel::<()>();
         let ended = ended.map(drop);
-        periodic(Clock::manual(DateTime::UNIX_EPOCH), Duration::zero(), ended, move || {
+        periodic(&schedule(), Duration::zero(), ended, move || {
             let run = run.clone();
             async move {
                 run.send("begun").unwrap();

@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::seconds(10);
 
 pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(infra.clock.clone(), PAUSE, end, move || {
+    periodic(&infra.schedule, PAUSE, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.seal().await
@@ -28,7 +28,7 @@ pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send
 /// Stores the state signed by any node in this node's file, and publishes it once all nodes have stored it.
 pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(infra.clock.clone(), Duration::zero(), end, move || {
+    periodic(&infra.schedule, Duration::zero(), end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.remember_newest().await
@@ -43,7 +43,7 @@ pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + 
 /// Requests cosignatures soon after signing, and retries unavailable witnesses.
 pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown, wake) = (log.clone(), infra.shutdown.clone(), log.sealed.clone());
-    periodic_or_woken(infra.clock.clone(), PAUSE, wake, end, move || {
+    periodic_or_woken(&infra.schedule, PAUSE, wake, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if !shutdown.has_begun()
@@ -58,7 +58,7 @@ pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Se
 
 pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(infra.clock.clone(), PAUSE, end, move || {
+    periodic(&infra.schedule, PAUSE, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.stamp().await

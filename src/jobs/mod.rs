@@ -41,7 +41,7 @@ pub fn start(
     let infra = &accounts.infra;
     let (clients, pixels) = (accounts.limits.clone(), receipts.limits.clone());
     let of_accounts = accounts.account_limits.clone();
-    periodic(infra.clock.clone(), Duration::minutes(1), end.clone(), move || {
+    periodic(&infra.schedule, Duration::minutes(1), end.clone(), move || {
         clients.sweep();
         pixels.sweep();
         of_accounts.sweep();
@@ -123,7 +123,7 @@ pub fn start(
 /// Checks for due deliveries every second, and soon after this node has written one.
 fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
     let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
-    periodic_or_woken(infra.clock.clone(), Duration::zero(), wake, end, move || {
+    periodic_or_woken(&infra.schedule, Duration::zero(), wake, end, move || {
         let sender = sender.clone();
         async move {
             if let Err(error) = send_due(&sender).await
@@ -159,9 +159,9 @@ fn every_or_woken<W>(
 ) where
     W: Future<Output = Result<()>> + Send + 'static,
 {
-    let infra = infra.clone();
-    periodic_or_woken(infra.clock.clone(), pause, wake, end, move || {
-        let infra = infra.clone();
+    let own = infra.clone();
+    periodic_or_woken(&infra.schedule, pause, wake, end, move || {
+        let infra = own.clone();
         async move {
             if let Err(error) = job(infra.clone()).await
                 && !infra.shutdown.has_begun()
