@@ -4,12 +4,14 @@ import { Page } from '@playwright/test';
 export const CHROMIUM_ONLY = '@chromium-only';
 
 /**
- * Specs that Firefox leaves out if `QUICK_FIREFOX` is set, as in CI: they test the service's own pages, or rules of the
- * tag that use no interface in which the browsers differ. A nightly workflow runs all specs in both browsers.
+ * Specs that Firefox leaves out if `QUICK_FIREFOX` is set, as in CI: they test the service's own pages, rules of the tag
+ * that use no interface in which the browsers differ, or many pages of others, which take Firefox twice as long. A nightly
+ * workflow runs all specs in both browsers.
  */
 export const QUICK_FIREFOX_LEAVES_OUT = [
-  'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'hostile-network', 'pixel',
-  'placement', 'public-pages', 'tag-guide', 'vendor-signals', 'verify*', 'your-data-page',
+  'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'hostile-events',
+  'hostile-network', 'hostile-reach', 'hostile-scripts', 'pixel', 'placement', 'public-pages', 'tag-guide',
+  'vendor-signals', 'verify*', 'your-data-page',
 ].map((name) => `**/${name}.spec.ts`);
 
 /**
