@@ -34,7 +34,7 @@ const IDENTIFIERS: &[(&str, &str)] = &[
     ("storing", "cookieStore.set({name: 'storing', value: hex(8), expires: Date.now() + 1e10})"),
     ("uuid", "put('uuid', crypto.randomUUID())"),
     ("number", "put('number', Math.random())"),
-    ("digits", "put('digits', below(1e9))"),
+    ("digits", "put('digits', 1e8 + below(9e8))"),
     (
         "letters",
         "put('letters', [...bytes(12)].map((b) => String.fromCharCode(97 + b % 26)).join(''))",
