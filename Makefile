@@ -20,6 +20,9 @@ smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
 packages_python := $(target)/packages-python/requirements.txt
 cyclonedx := $(target)/tools/bin/cargo-cyclonedx
+# The program as `cargo test` builds it. Dev-dependencies add features to libraries of the program: without a test,
+# cargo would compile these libraries and the program a second time.
+build := cargo build --locked --bins --test architecture
 black_box := --test 'api_*' --test console --test interface --test operations --test transparency_log
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
@@ -109,38 +112,38 @@ fuzz: $(smtp_server) ## More than 20,000 requests that Schemathesis makes up fro
 
 .PHONY: test-browser
 test-browser: $(node_modules) ## Tests in Chromium and, where it is installed, in Firefox
-	@cargo build --locked
+	@$(build)
 	@scripts/with-postgres env CHROMIUM="$(chromium)" \
 		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test
 
 .PHONY: pictures
 pictures: $(node_modules) ## Take the pictures of docs/console.md again
-	@cargo build --locked
+	@$(build)
 	@mkdir -p docs/pictures
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
 		npm --prefix $(browser) test -- --config pictures.config.ts
 
 .PHONY: test-clients
 test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.json, and its linters
-	@cargo build --locked
+	@$(build)
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
 .PHONY: test-conformance
 test-conformance: $(suite) ## The conformance suite of MCP, the official TypeScript client, afdocs
-	@cargo build --locked --quiet
+	@$(build) --quiet
 	@scripts/with-postgres $(conformance)/node_modules/.bin/node $(conformance)/run.mjs $(target)/debug/assent
 
 .PHONY: test-packages-quick
 test-packages-quick: ## The packages without applications, WordPress and Debian; `make test` runs it
 	@scripts/install-missing --quick
-	@cargo build --locked
+	@$(build)
 	@scripts/with-postgres env ASSENT_BIN=$(target)/debug/assent PACKAGES_PYTHON=$(target)/packages-python \
 		scripts/test-packages --quick
 
 .PHONY: test-packages
 test-packages: $(node_modules) ## All packages, six applications with the tag, WordPress, Debian, npx and uvx
 	@scripts/install-missing --packages
-	@cargo build --locked
+	@$(build)
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
 		PACKAGES_PYTHON=$(target)/packages-python scripts/test-packages
 
