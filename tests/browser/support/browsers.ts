@@ -9,9 +9,9 @@ export const CHROMIUM_ONLY = '@chromium-only';
  * workflow runs all specs in both browsers.
  */
 export const QUICK_FIREFOX_LEAVES_OUT = [
-  'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'hostile-events',
-  'hostile-network', 'hostile-reach', 'hostile-scripts', 'pixel', 'placement', 'public-pages', 'tag-guide',
-  'vendor-signals', 'verify*', 'your-data-page',
+  'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'frameworks',
+  'hostile-*', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'tag-guide', 'test-tag', 'vendor-signals',
+  'verify*', 'your-data*',
 ].map((name) => `**/${name}.spec.ts`);
 
 /**
