@@ -15,11 +15,11 @@ const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1
 /// Delay after a wake-up, to collect simultaneous events.
 const GATHERING: RealTime = RealTime::from_millis(100);
 
-/// At a start all work is due. So many run first at a time, because each of them would otherwise open a
-/// connection of its own to the database, all in the same moment.
+/// The number of first runs at a time. All work is due at a start, and would otherwise open a connection to
+/// the database for each run, all in the same moment.
 const FIRST_RUNS: usize = 2;
 
-/// Work that takes longer delays the first run of other work by no more than this.
+/// The longest time that a first run waits for the others.
 const LONGEST_DELAY: RealTime = RealTime::from_millis(if cfg!(test) { 500 } else { 1_000 });
 
 /// When periodic work runs, for all work of one node.
@@ -77,7 +77,11 @@ pub fn periodic_or_woken<W>(
             let now = clock.now();
             if is_woken || last.is_none_or(|last| now < last || now >= last + every) {
                 let turn = match last {
-                    None => timeout(LONGEST_DELAY, first_runs.acquire()).await.ok(),
+                    None => tokio::select! {
+                        biased;
+                        () = &mut end => return,
+                        turn = timeout(LONGEST_DELAY, first_runs.acquire()) => turn.ok(),
+                    },
                     Some(_) => None,
                 };
                 last = Some(now);

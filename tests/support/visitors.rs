@@ -10,8 +10,8 @@ use super::story::Site;
 
 const ATTEMPTS: usize = 5;
 
-/// Repeats a request while the database is unavailable, as the consent tag does. A connection that opens
-/// too slowly for a visitor is refused after two seconds, and a busy machine can be that slow.
+/// Repeats a request that is answered with 503 and `Retry-After`, as the consent tag does. A busy machine can
+/// take longer to open a connection to the database than the two seconds after which the service refuses.
 async fn repeated(request: impl AsyncFn() -> Answer) -> Answer {
     for _ in 1..ATTEMPTS {
         let answer = request().await;
