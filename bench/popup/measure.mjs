@@ -1,6 +1,7 @@
 // Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
 // 150 ms. Prints, as JSON, the medians of: bytes and requests until the popup is visible, milliseconds
-// from navigation to its first appearance, and until it is visible: in its final position and opaque.
+// from navigation to its first appearance, and until it is visible: in its final position and opaque; and the
+// milliseconds for which scripts of either occupy the main thread for a visitor who has declined before.
 //
 //   node measure.mjs TAG_URL
 
@@ -12,6 +13,7 @@ import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 
 const ROUNDS = 51;
+const DECIDED_ROUNDS = 15;
 const tagUrl = process.argv[2];
 const rival = createRequire(import.meta.url).resolve('vanilla-cookieconsent').replace(/[^/]+$/, '');
 
@@ -113,6 +115,47 @@ const load = async (browser, url) => {
   return atPopup;
 };
 
+/** Milliseconds in which scripts with one of these paths occupied the main thread, from the events of a trace. */
+const scriptTime = (events, paths) => {
+  const kinds = ['EvaluateScript', 'v8.compile', 'FunctionCall'];
+  const isOwn = ({ name, args, ph }) => {
+    const address = String(args?.data?.url || args?.fileName || '');
+    return ph === 'X' && kinds.includes(name) && paths.some((path) => address.includes(path));
+  };
+  const own = events.filter(isOwn);
+  // Nested events are part of the outer one.
+  const isInside = (event) => own.some((other) => other !== event && other.ts <= event.ts && other.ts + other.dur >= event.ts + event.dur);
+  return own.filter((event) => !isInside(event)).reduce((sum, { tdur, dur }) => sum + (tdur ?? dur), 0) / 1000;
+};
+
+/** Declines, and measures the page views after that. */
+const loadDecided = async (browser, url, button, paths) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
+  const tab = await context.newPage();
+  await tab.goto(url);
+  await tab.getByRole('button', { name: button, exact: true }).click();
+  await setTimeout(1000);
+  const session = await context.newCDPSession(tab);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+  const times = [];
+  for (let round = 0; round <= DECIDED_ROUNDS; round++) {
+    const events = [];
+    const collect = ({ value }) => events.push(...value);
+    session.on('Tracing.dataCollected', collect);
+    const traceConfig = { includedCategories: ['devtools.timeline', 'v8'] };
+    await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig });
+    await tab.reload();
+    await setTimeout(1200);
+    const complete = new Promise((done) => session.once('Tracing.tracingComplete', done));
+    await session.send('Tracing.end');
+    await complete;
+    session.off('Tracing.dataCollected', collect);
+    if (round) times.push(scriptTime(events, paths));
+  }
+  await context.close();
+  return median(times);
+};
+
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const server = await serve();
 const address = `127.0.0.1:${server.address().port}`;
@@ -127,8 +170,13 @@ for (let round = 0; round <= ROUNDS; round++)
     const found = await load(browser, `http://shop.example/${name}`);
     if (round) runs[name].push(found);
   }
+const decided = {
+  ours: await loadDecided(browser, 'http://shop.example/ours', 'Decline', ['/px/']),
+  // Its documentation starts it from the page.
+  rival: await loadDecided(browser, 'http://shop.example/rival', 'Reject all', ['/cookieconsent', '/rival']),
+};
 await browser.close();
 server.close();
 const of = (name) => Object.fromEntries(['bytes', 'requests', 'trace', 'ms'].map((key) => [key, median(runs[name].map((run) => run[key]))]));
 const ratio = (key) => median(runs.ours.map((run, round) => run[key] / runs.rival[round][key]));
-console.log(JSON.stringify({ ours: of('ours'), rival: of('rival'), ratio: ratio('ms'), traceRatio: ratio('trace') }));
+console.log(JSON.stringify({ ours: of('ours'), rival: of('rival'), ratio: ratio('ms'), traceRatio: ratio('trace'), decided }));
