@@ -1,7 +1,7 @@
 // Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
 // 150 ms. Prints, as JSON, the medians of: bytes and requests until the popup is visible, milliseconds
 // from navigation to its first appearance, and until it is visible: in its final position and opaque; and the
-// milliseconds for which scripts of either occupy the main thread for a visitor who has declined before.
+// milliseconds for which scripts of either occupy the main thread for a visitor who has answered before.
 //
 //   node measure.mjs TAG_URL
 
@@ -115,12 +115,12 @@ const load = async (browser, url) => {
   return atPopup;
 };
 
-/** Milliseconds in which scripts with one of these paths occupied the main thread, from the events of a trace. */
-const scriptTime = (events, paths) => {
-  const kinds = ['EvaluateScript', 'v8.compile', 'FunctionCall'];
+/** Milliseconds in which scripts whose address contains one of these texts occupied the main thread, from the events of a trace. */
+const scriptTime = (events, texts) => {
+  const kinds = ['EvaluateScript', 'v8.compile', 'v8.compileModule', 'v8.evaluateModule', 'FunctionCall'];
   const isOwn = ({ name, args, ph }) => {
     const address = String(args?.data?.url || args?.fileName || '');
-    return ph === 'X' && kinds.includes(name) && paths.some((path) => address.includes(path));
+    return ph === 'X' && kinds.includes(name) && texts.some((text) => address.includes(text));
   };
   const own = events.filter(isOwn);
   // Nested events are part of the outer one.
@@ -128,8 +128,8 @@ const scriptTime = (events, paths) => {
   return own.filter((event) => !isInside(event)).reduce((sum, { tdur, dur }) => sum + (tdur ?? dur), 0) / 1000;
 };
 
-/** Declines, and measures the page views after that. */
-const loadDecided = async (browser, url, button, paths) => {
+/** Answers with a button, and measures the page views after that. */
+const loadDecided = async (browser, url, button, texts) => {
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
   const tab = await context.newPage();
   await tab.goto(url);
@@ -150,7 +150,7 @@ const loadDecided = async (browser, url, button, paths) => {
     await session.send('Tracing.end');
     await complete;
     session.off('Tracing.dataCollected', collect);
-    if (round) times.push(scriptTime(events, paths));
+    if (round) times.push(scriptTime(events, texts));
   }
   await context.close();
   return median(times);
@@ -170,11 +170,12 @@ for (let round = 0; round <= ROUNDS; round++)
     const found = await load(browser, `http://shop.example/${name}`);
     if (round) runs[name].push(found);
   }
-const decided = {
-  ours: await loadDecided(browser, 'http://shop.example/ours', 'Decline', ['/px/']),
-  // Its documentation starts it from the page.
-  rival: await loadDecided(browser, 'http://shop.example/rival', 'Reject all', ['/cookieconsent', '/rival']),
-};
+// All scripts of the service count; the rival's documentation starts it from the page.
+const answer = async (ours, rival) => ({
+  ours: await loadDecided(browser, 'http://shop.example/ours', ours, [new URL(tagUrl).origin]),
+  rival: await loadDecided(browser, 'http://shop.example/rival', rival, ['/cookieconsent', '/rival']),
+});
+const decided = { declined: await answer('Decline', 'Reject all'), accepted: await answer('Accept', 'Accept all') };
 await browser.close();
 server.close();
 const of = (name) => Object.fromEntries(['bytes', 'requests', 'trace', 'ms'].map((key) => [key, median(runs[name].map((run) => run[key]))]));

@@ -33,9 +33,9 @@ def measure(postgres):
                 f"there after {found['ours']['trace']:.0f} ms, of theirs after "
                 f"{found['rival']['trace']:.0f} ms ({found['traceRatio']:.2f}): what lies before is "
                 "mostly two waits of 150 ms that both have, for the page and for the script.",
-    }, {
-        "what": "the tag: main thread, for a visitor who has declined before, Chromium, 4× CPU slow-down",
+    }] + [{
+        "what": f"the tag: main thread, for a visitor who has {answer} before, Chromium, 4× CPU slow-down",
         "beside": "vanilla-cookieconsent 3.1.0 from npm, same page",
-        "ours": f"{found['decided']['ours']:.1f} ms", "theirs": f"{found['decided']['rival']:.1f} ms",
-        "value": found["decided"]["ours"], "unit": "ms", "goal": 5, "at_most": True,
-    }]
+        "ours": f"{times['ours']:.1f} ms", "theirs": f"{times['rival']:.1f} ms",
+        "value": times["ours"], "unit": "ms", "goal": 5, "at_most": True,
+    } for answer, times in found["decided"].items()]
