@@ -195,6 +195,132 @@ function hem(string $email): string
     return hash('sha256', function_exists('mb_strtolower') ? mb_strtolower($email, 'UTF-8') : strtolower($email));
 }
 
+/**
+ * The choice that the header `Cookie` of a request contains for a pixel; null if there is none. Every page of the site
+ * can write the cookie: a refusal may be believed, an acceptance only after `permits` or `check`. A choice that is more
+ * than five minutes in the future is ignored.
+ *
+ * `state` is `accepted`, `declined` or `withdrawn`. `time` is in milliseconds since 1970, by the visitor's clock.
+ * `purposes` are the accepted ones, and empty for a refusal. `receipt_id` is null until the service has recorded a
+ * refusal.
+ *
+ * @param string|null $cookies `$_SERVER['HTTP_COOKIE'] ?? null`; `$_COOKIE` has only one of several cookies of one name
+ * @param string $pixel the id of the pixel
+ * @param int $days `consent_days` of the configuration; an older choice is ignored
+ * @return array{
+ *     state: string,
+ *     time: int,
+ *     purposes: list<string>,
+ *     policy_hash: string,
+ *     visitor_id: string,
+ *     receipt_id: ?string,
+ * }|null
+ */
+function sharedChoice(?string $cookies, string $pixel, int $days = 182): ?array
+{
+    return SharedCookie::find($cookies, $pixel, $days)?->choice;
+}
+
+/**
+ * The value of a header `Set-Cookie` that writes the request's choice again, for as many seconds as it is still valid;
+ * null if there is none to write. It is optional, and only matters for Safari, which keeps cookies that scripts have
+ * written for at most seven days. Send it with pages, and let no shared cache store them: the cookie names the visitor.
+ *
+ * @param string|null $cookies the header `Cookie`: `$_SERVER['HTTP_COOKIE'] ?? null`
+ * @param string $pixel the id of the pixel
+ * @param string $host the host of the pixel; an `\InvalidArgumentException` is thrown if it is not the name of a host
+ * @param int $days `consent_days` of the configuration
+ */
+function renewedCookie(?string $cookies, string $pixel, string $host, int $days = 182): ?string
+{
+    if (!preg_match('/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/D', $host)) {
+        throw new \InvalidArgumentException('the host must be a name such as shop.example');
+    }
+    $found = SharedCookie::find($cookies, $pixel, $days);
+    if ($found === null) {
+        return null;
+    }
+    $seconds = (int) floor($found->remaining($days) / 1000);
+    // A life of 0 seconds would delete the cookie.
+    if ($seconds < 1) {
+        return null;
+    }
+    return "assent=$found->value; Max-Age=$seconds; Path=/; Domain=$host; Secure; SameSite=Lax";
+}
+
+/**
+ * A cookie of a site whose subdomains share one choice.
+ *
+ * @internal
+ */
+final class SharedCookie
+{
+    private const DAY_MS = 86_400_000;
+    /** Tolerance for a visitor's clock that is ahead. */
+    private const SKEW_MS = 300_000;
+    // `\w` would depend on the locale.
+    private const FORM = '/^ *assent=(1\.([A-Za-z0-9_-]+)\.(accepted|declined|withdrawn)\.([1-9][0-9]{0,15})\.'
+        . '([A-Za-z0-9_~]*)\.([0-9a-f]{64})\.([A-Za-z0-9_-]{1,128})\.([A-Za-z0-9_-]*)\.[A-Za-z0-9_]+)$/D';
+
+    /** @param array<string, mixed> $choice as `sharedChoice` returns it */
+    private function __construct(public readonly string $value, public readonly array $choice)
+    {
+    }
+
+    /** The cookie that counts. */
+    public static function find(?string $cookies, string $pixel, int $days): ?self
+    {
+        $last = null;
+        // A request can contain several cookies of one name.
+        foreach (explode(';', $cookies ?? '') as $cookie) {
+            $next = self::parse($cookie, $pixel);
+            if ($next?->isValid($days) && !$last?->isLaterThan($next)) {
+                $last = $next;
+            }
+        }
+        return $last;
+    }
+
+    private static function parse(string $cookie, string $pixel): ?self
+    {
+        if (!preg_match(self::FORM, $cookie, $parts)) {
+            return null;
+        }
+        [, $value, $owner, $state, $time, $purposes, $hash, $visitor, $receipt] = $parts;
+        // The tag shares an acceptance only after it was recorded.
+        if ($owner !== $pixel || ($state === 'accepted' && $receipt === '')) {
+            return null;
+        }
+        return new self($value, [
+            'state' => $state,
+            'time' => (int) $time,
+            'purposes' => $state === 'accepted' && $purposes !== '' ? explode('~', $purposes) : [],
+            'policy_hash' => $hash,
+            'visitor_id' => $visitor,
+            'receipt_id' => $receipt === '' ? null : $receipt,
+        ]);
+    }
+
+    /** For how many milliseconds the choice is still valid. */
+    public function remaining(int $days): float
+    {
+        return $this->choice['time'] + $days * self::DAY_MS - microtime(true) * 1000;
+    }
+
+    private function isValid(int $days): bool
+    {
+        return $this->remaining($days) > 0 && $this->choice['time'] < microtime(true) * 1000 + self::SKEW_MS;
+    }
+
+    /** Of two choices of the same time, a refusal is later. */
+    private function isLaterThan(self $other): bool
+    {
+        [$one, $two] = [$this->choice, $other->choice];
+        $isSame = $one['time'] === $two['time'];
+        return $one['time'] > $two['time'] || ($isSame && $one['state'] !== 'accepted' && $two['state'] === 'accepted');
+    }
+}
+
 /** The headers of a webhook in the current request. @return array<string, string> */
 function webhookHeaders(): array
 {

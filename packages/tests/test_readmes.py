@@ -27,6 +27,11 @@ def blocks(package: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\S[^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+def shared_refusal(site: Any) -> str:
+    """The cookie of a visitor who has refused just now, on a site whose subdomains share one choice."""
+    return f"assent=1.{site.pixel}.declined.{int(time.time()) * 1000}..{'e7' * 32}.v-1.r-1.c1"
+
+
 def filled(code: str, site: Any, visitor: str = "") -> str:
     values = {
         "https://consent.example.com": site.base, "PIXEL_ID": site.pixel, "API_KEY": site.key,
@@ -105,32 +110,38 @@ def test_the_server_code_of_the_web_readme_runs(site: Any, delivery: Any, tmp_pa
     (tmp_path / "node_modules/@assent/web").symlink_to(PACKAGES / "web")
     script = tmp_path / "test.mjs"
     script.write_text(f"""
-        import {{ page, hook }} from './server.mjs';
+        import {{ page, hook, renew }} from './server.mjs';
         const visit = async (visitor) => (await page(new Request('http://shop.example/', {{ headers: {{ 'Assent-Visitor': visitor }} }}))).text();
         console.log(await visit(process.env.ACCEPTED), await visit(process.env.DECLINED), await visit(''));
         const headers = JSON.parse(process.env.HEADERS);
         const post = (body) => hook(new Request('http://shop.example/', {{ method: 'POST', headers, body }}));
         console.log((await post(process.env.BODY)).status);
         console.log(await post(process.env.BODY + ' ').catch((error) => error.name));
+        const shop = new Response();
+        renew(new Request('http://shop.example/', {{ headers: {{ Cookie: process.env.COOKIE }} }}), shop);
+        console.log(shop.headers.get('Set-Cookie'), shop.headers.get('Cache-Control'));
     """)
     signed = {name: value for name, value in delivery.headers.items() if name.startswith("webhook-")}
+    cookie = shared_refusal(site)
     values = {
         "HOOK_SECRET": site.secret, "ACCEPTED": site.choose("accepted", ["analytics"]), "DECLINED": site.choose("declined"),
-        "HEADERS": json.dumps(signed), "BODY": delivery.body.decode(),
+        "HEADERS": json.dumps(signed), "BODY": delivery.body.decode(), "COOKIE": cookie,
     }
     done = subprocess.run(["node", str(script)], env={**os.environ, **values}, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "statistics no statistics no statistics"
     assert lines[1].startswith("choice.recorded")
-    assert lines[-2:] == ["204", "WebhookError"]
+    assert lines[-3:-1] == ["204", "WebhookError"]
+    assert lines[-1].startswith(f"{cookie}; Max-Age=") and lines[-1].endswith("; SameSite=Lax private"), lines[-1]
 
 
 def test_the_php_readme_runs(php: str, site: Any, delivery: Any, tmp_path: pathlib.Path) -> None:
     shutil.copy(PACKAGES / "php/assent.php", tmp_path)
-    client, receiver = [code for language, code in blocks("php") if language == "php"]
+    client, receiver, subdomains = [code for language, code in blocks("php") if language == "php"]
     (tmp_path / "client.php").write_text(filled(client, site))
     (tmp_path / "receiver.php").write_text(filled(receiver, site))
+    (tmp_path / "subdomains.php").write_text(filled(subdomains, site))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -145,6 +156,13 @@ def test_the_php_readme_runs(php: str, site: Any, delivery: Any, tmp_path: pathl
         signed = {name: value for name, value in delivery.headers.items() if name.startswith("webhook-")}
         assert request(port, "/receiver.php", signed, delivery.body)[0] == 204
         assert request(port, "/receiver.php", signed, delivery.body + b" ")[0] == 400
+        assert request(port, "/subdomains.php", {}) == (200, "no choice\n")
+        cookie = shared_refusal(site)
+        address = f"http://127.0.0.1:{port}/subdomains.php"
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"Cookie": cookie})) as answer:
+            assert answer.read() == b"declined\n"
+            assert answer.headers["Set-Cookie"].startswith(f"{cookie}; Max-Age="), answer.headers["Set-Cookie"]
+            assert answer.headers["Cache-Control"] == "private"
     finally:
         server.terminate()
         server.wait()

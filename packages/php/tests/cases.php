@@ -9,10 +9,12 @@ use Assent\Error;
 use Assent\WebhookError;
 
 use function Assent\hem;
+use function Assent\renewedCookie;
+use function Assent\sharedChoice;
 use function Assent\verifyWebhook;
 
 $input = json_decode(stream_get_contents(STDIN), true, 512, JSON_THROW_ON_ERROR);
-$client = new Client($input['base'], $input['pixel'], $input['key']);
+$client = new Client($input['base'] ?? '', $input['pixel'], $input['key'] ?? null);
 
 function expect(mixed $actual, mixed $expected, string $what): void
 {
@@ -95,6 +97,32 @@ $cases = [
         foreach ($forged as $name => [$named, $text]) {
             expect(refusal(fn() => verifyWebhook($secret, $named, $text)) !== [], true, $name);
         }
+    },
+    'cookie' => function () use ($input): void {
+        ['pixel' => $pixel, 'host' => $host] = $input;
+        $GLOBALS['now'] = $input['now'] / 1000;
+        require __DIR__ . '/clock.php';
+        foreach ($input['cases'] as $case) {
+            $days = $case['days'] ?? 182;
+            expect(sharedChoice($case['cookie'], $pixel, $days), $case['choice'], "the choice: {$case['name']}");
+            expect(renewedCookie($case['cookie'], $pixel, $host, $days), $case['renewed'], "the cookie: {$case['name']}");
+        }
+        ['cookie' => $cookie, 'choice' => $choice, 'renewed' => $renewed] = $input['cases'][0];
+        expect(sharedChoice($cookie, $pixel), $choice, 'days are 182');
+        expect(renewedCookie($cookie, $pixel, $host), $renewed, 'the cookie for 182 days');
+        foreach ($input['wrong_hosts'] as $wrong) {
+            try {
+                renewedCookie(null, $pixel, $wrong);
+                expect($wrong, null, 'a host that is not refused');
+            } catch (InvalidArgumentException) {
+            }
+        }
+    },
+    'clock' => function () use ($input): void {
+        ['cookie' => $cookie, 'choice' => $choice] = $input['cases'][0];
+        $cookie = str_replace((string) $choice['time'], (string) (1000 * (time() - 60)), $cookie);
+        preg_match('/; Max-Age=(\d+);/', renewedCookie($cookie, $input['pixel'], $input['host']) ?? '', $found);
+        expect(abs((int) ($found[1] ?? 0) - (182 * 86_400 - 60)) <= 10, true, 'the time of the clock');
     },
 ];
 

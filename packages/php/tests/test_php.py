@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 CASES = pathlib.Path(__file__).with_name("cases.php")
+SHARED = pathlib.Path(__file__).resolve().parents[2] / "tests/shared-choice.json"
 
 
 def start(php: str, case: str, values: dict[str, Any]) -> subprocess.Popen[str]:
@@ -56,3 +57,8 @@ def test_contacts_are_stored_read_and_deleted(php: str, service: Any, values: di
 
 def test_webhooks_of_the_service_are_genuine_and_others_are_not(php: str, site: Any, delivery: Any, values: dict[str, Any]) -> None:
     end(start(php, "webhook", {**values, "secret": site.secret, "headers": delivery.headers, "body": delivery.body.decode()}))
+
+
+@pytest.mark.parametrize("case", ["cookie", "clock"])
+def test_the_shared_choice_is_read_and_written_as_in_the_other_packages(case: str, php: str) -> None:
+    end(start(php, case, json.loads(SHARED.read_text().replace("HASH", "e7" * 32))))

@@ -1,9 +1,9 @@
 import os
 
-from flask import Flask, jsonify
+from flask import Flask, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from assent_consent import Event
+from assent_consent import Event, renewed_cookie
 from assent_consent.flask import Assent
 
 app = Flask(__name__)
@@ -27,3 +27,21 @@ def page() -> ResponseReturnValue:
 @assent.webhook
 def hooks(event: Event) -> None:
     received.append(event.type)
+
+
+@app.get("/")
+def home() -> ResponseReturnValue:
+    return "<!doctype html><title>Shop</title>"
+
+
+@app.after_request
+def renew(response: Response) -> Response:
+    """Only for Safari, and only if subdomains share one choice."""
+    if response.mimetype != "text/html":
+        return response
+    cookie = renewed_cookie(request.headers.get("Cookie"), app.config["ASSENT_PIXEL"], "shop.example")
+    if cookie:
+        response.headers.add("Set-Cookie", cookie)
+        # A shared cache would give the cookie to other visitors.
+        response.cache_control.private = True
+    return response

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -77,3 +78,24 @@ def test_the_examples_permit_nothing_while_the_service_is_down(site: Any) -> Non
         )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["answers"][0][0] == 403, kind
+
+
+def test_the_example_for_flask_writes_the_shared_choice_again_with_pages() -> None:
+    value = f"1.p.declined.{int(time.time()) * 1000}..{'e7' * 32}.v-1..c1"
+    # With use_cookies, Flask's client would replace the header.
+    code = f"""
+from flask_app import app
+client = app.test_client(use_cookies=False)
+for path, cookie in [("/", "assent={value}"), ("/", "assent="), ("/page", "assent={value}")]:
+    headers = client.get(path, headers={{"Cookie": cookie}}).headers
+    print(headers.get("Set-Cookie"), headers.get("Cache-Control"), sep="|")
+"""
+    settings = {"ASSENT_SERVICE": "http://127.0.0.1:9", "ASSENT_PIXEL": "p", "ASSENT_WEBHOOK_SECRET": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=EXAMPLES, env={**os.environ, **settings}, capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    page, *others = done.stdout.splitlines()
+    assert page.startswith(f"assent={value}; Max-Age=") and page.endswith("; SameSite=Lax|private"), page
+    assert others == ["None|None", "None|None"]

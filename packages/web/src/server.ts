@@ -43,6 +43,7 @@ export interface SharedChoice {
   state: 'accepted' | 'declined' | 'withdrawn';
   /** Milliseconds since 1970, by the visitor's clock. */
   time: number;
+  /** The accepted purposes; empty for a refusal. */
   purposes: string[];
   policyHash: string;
   visitor: string;
@@ -50,26 +51,76 @@ export interface SharedChoice {
   receipt: string | null;
 }
 
-const SHARED = /^1\.([\w-]+)\.(accepted|declined|withdrawn)\.(\d+)\.([\w~]*)\.([0-9a-f]{64})\.([\w-]{1,128})\.([\w-]*)\.\w+$/;
+const USUAL_DAYS = 182;
+const DAY_MS = 86_400_000;
+/** Tolerance for a visitor's clock that is ahead. */
+const SKEW_MS = 300_000;
+const SHARED = new RegExp(
+  String.raw`^ *assent=(1\.([\w-]+)\.(accepted|declined|withdrawn)\.([1-9]\d{0,15})\.([\w~]*)\.` +
+    String.raw`([0-9a-f]{64})\.([\w-]{1,128})\.([\w-]*)\.\w+)$`,
+);
+
+/** A choice, and the value of the cookie that contains it. */
+interface Found {
+  choice: SharedChoice;
+  value: string;
+}
+
+const parse = (cookie: string, pixel: string): Found | null => {
+  const parts = SHARED.exec(cookie);
+  if (!parts || parts[2] !== pixel) return null;
+  const state = parts[3] as SharedChoice['state'];
+  const receipt = parts[8] || null;
+  // The tag shares an acceptance only after it was recorded.
+  if (state === 'accepted' && !receipt) return null;
+  const purposes = state === 'accepted' && parts[5] ? parts[5].split('~') : [];
+  const choice = { state, time: Number(parts[4]), purposes, policyHash: parts[6]!, visitor: parts[7]!, receipt };
+  return { choice, value: parts[1]! };
+};
+
+const isLater = (one: SharedChoice, other: SharedChoice): boolean =>
+  one.time > other.time || (one.time === other.time && one.state !== 'accepted' && other.state === 'accepted');
+
+/** For how many milliseconds a choice is still valid. */
+const remaining = ({ time }: SharedChoice, days: number): number => time + days * DAY_MS - Date.now();
+
+const findShared = (request: AnyRequest, pixel: string, days: number): Found | null => {
+  let last: Found | null = null;
+  // A request can contain several cookies of one name.
+  for (const cookie of (headerOf(request, 'cookie') ?? '').split(';')) {
+    const next = parse(cookie, pixel);
+    if (!next || !(remaining(next.choice, days) > 0 && next.choice.time < Date.now() + SKEW_MS)) continue;
+    if (!last || !isLater(last.choice, next.choice)) last = next;
+  }
+  return last;
+};
 
 /**
  * The choice that the request's cookies contain for a pixel; null if there is none. Every page of the site can write the
  * cookie: a refusal may be believed, an acceptance only after `permits` or `check`.
+ *
+ * `days` is `consent_days` of the configuration. An older choice is ignored, and one that is more than five minutes in the
+ * future.
  */
-export const sharedChoice = (request: AnyRequest, pixel: string): SharedChoice | null => {
-  let last: SharedChoice | null = null;
-  // A request can contain several cookies of one name.
-  for (const cookie of (headerOf(request, 'cookie') ?? '').split(/; */)) {
-    const [name, value = ''] = cookie.split('=');
-    const parts = name === 'assent' && SHARED.exec(value);
-    if (!parts || parts[1] !== pixel) continue;
-    const state = parts[2] as SharedChoice['state'];
-    const time = Number(parts[3]);
-    if (last && (time < last.time || (time === last.time && state === 'accepted'))) continue;
-    const purposes = parts[4] ? parts[4].split('~') : [];
-    last = { state, time, purposes, policyHash: parts[5]!, visitor: parts[6]!, receipt: parts[7] || null };
-  }
-  return last;
+export const sharedChoice = (request: AnyRequest, pixel: string, days = USUAL_DAYS): SharedChoice | null =>
+  findShared(request, pixel, days)?.choice ?? null;
+
+/**
+ * The value of a header `Set-Cookie` that writes the request's choice again, for as many seconds as it is still valid;
+ * null if there is none to write. It is optional, and only matters for Safari, which keeps cookies that scripts have
+ * written for at most seven days. Send it with pages, and let no shared cache store them: the cookie names the visitor.
+ *
+ * `host` is the host of the pixel, and `days` is `consent_days` of the configuration. Throws a `TypeError` if `host` is
+ * not the name of a host.
+ */
+export const renewedCookie = (request: AnyRequest, pixel: string, host: string, days = USUAL_DAYS): string | null => {
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(host)) throw new TypeError('the host must be a name such as shop.example');
+  const found = findShared(request, pixel, days);
+  if (!found) return null;
+  const seconds = Math.floor(remaining(found.choice, days) / 1000);
+  // A life of 0 seconds would delete the cookie.
+  if (seconds < 1) return null;
+  return `assent=${found.value}; Max-Age=${seconds}; Path=/; Domain=${host}; Secure; SameSite=Lax`;
 };
 
 export interface ConsentServer {

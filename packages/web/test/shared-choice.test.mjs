@@ -1,31 +1,46 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { sharedChoice } from '../dist/server.js';
+import { renewedCookie, sharedChoice } from '../dist/server.js';
 
-const HASH = 'e7'.repeat(32);
-const cookie = (state, time, { pixel = 'p', purposes = '', receipt = 'r-1', visitor = 'v-1' } = {}) =>
-  `assent=1.${pixel}.${state}.${time}.${purposes}.${HASH}.${visitor}.${receipt}.c1`;
-const read = (...cookies) => sharedChoice({ headers: { cookie: cookies.join('; ') } }, 'p');
+// The tests of the packages for Python and PHP read the same table.
+const table = readFileSync(new URL('../../tests/shared-choice.json', import.meta.url), 'utf8');
+const { pixel, host, now, cases, wrong_hosts } = JSON.parse(table.replaceAll('HASH', 'e7'.repeat(32)));
 
-test('a choice is read as the tag writes it', () => {
-  const choice = { state: 'accepted', time: 5, purposes: ['analytics', 'resolution'], policyHash: HASH, visitor: 'v-1', receipt: 'r-1' };
-  const written = cookie('accepted', 5, { purposes: 'analytics~resolution' });
-  assert.deepEqual(read('other=1', written, 'assent2=x'), choice);
-  assert.deepEqual(sharedChoice({ headers: new Headers({ Cookie: written }) }, 'p'), choice);
-  assert.deepEqual(read(cookie('declined', 5, { receipt: '' })), { ...choice, state: 'declined', purposes: [], receipt: null });
+const expected = ({ state, time, purposes, policy_hash, visitor_id, receipt_id }) => ({
+  state,
+  time,
+  purposes,
+  policyHash: policy_hash,
+  visitor: visitor_id,
+  receipt: receipt_id,
 });
 
-test('of several, the latest counts, and of two of the same time the refusal', () => {
-  const [yes, no] = [cookie('accepted', 5, { purposes: 'analytics' }), cookie('withdrawn', 5)];
-  for (const cookies of [[yes, no], [no, yes]]) assert.equal(read(...cookies).state, 'withdrawn');
-  const later = cookie('accepted', 6, { purposes: 'analytics' });
-  for (const cookies of [[later, no], [no, later]]) assert.equal(read(...cookies).state, 'accepted');
+for (const { name, cookie, days, choice, renewed } of cases) {
+  test(`the cookie: ${name}`, (t) => {
+    t.mock.method(Date, 'now', () => now);
+    const request = { headers: cookie === null ? {} : { cookie } };
+    assert.deepEqual(sharedChoice(request, pixel, days), choice && expected(choice));
+    assert.equal(renewedCookie(request, pixel, host, days), renewed);
+  });
+}
+
+test('the headers may be those of Fetch', (t) => {
+  t.mock.method(Date, 'now', () => now);
+  const [{ cookie, choice, renewed }] = cases;
+  const request = { headers: new Headers({ Cookie: cookie }) };
+  assert.deepEqual(sharedChoice(request, pixel), expected(choice));
+  assert.equal(renewedCookie(request, pixel, host), renewed);
 });
 
-test('what is not a choice of the pixel is ignored', () => {
-  assert.equal(sharedChoice({ headers: {} }, 'p'), null);
-  const ok = cookie('accepted', 5);
-  for (const bad of [cookie('accepted', 5, { pixel: 'q' }), ok.replace('=1.', '=2.'), ok + '.more', ok.replace('accepted', 'granted'), 'assent=', 'assent', ok.replace('.5.', '.x.')]) {
-    assert.equal(read(bad), null, bad);
-  }
+test('the time is that of the clock', () => {
+  const cookie = cases[0].cookie.replace(cases[0].choice.time, Date.now() - 60_000);
+  const [, seconds] = renewedCookie({ headers: { cookie } }, pixel, host).match(/; Max-Age=(\d+);/);
+  assert.ok(Math.abs(Number(seconds) - (182 * 86_400 - 60)) <= 10, seconds);
 });
+
+for (const wrong of wrong_hosts) {
+  test(`what is not the name of a host is refused: ${JSON.stringify(wrong)}`, () => {
+    assert.throws(() => renewedCookie({ headers: {} }, pixel, wrong), TypeError);
+  });
+}

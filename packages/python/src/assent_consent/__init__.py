@@ -1,7 +1,21 @@
 """Consent checks, contacts and webhooks of Assent."""
 
 from .client import AssentClient, AsyncAssentClient
-from .models import AssentError, Check, Contact, ContactPage, NewContact, Purpose, Refused, Stored, Withdrawn, WithdrawnPage, hem
+from .cookies import renewed_cookie, shared_choice
+from .models import (
+    AssentError,
+    Check,
+    Contact,
+    ContactPage,
+    NewContact,
+    Purpose,
+    Refused,
+    SharedChoice,
+    Stored,
+    Withdrawn,
+    WithdrawnPage,
+    hem,
+)
 from .webhooks import Event, WebhookError, verify_webhook
 
 __all__ = [
@@ -15,10 +29,13 @@ __all__ = [
     "NewContact",
     "Purpose",
     "Refused",
+    "SharedChoice",
     "Stored",
     "WebhookError",
     "Withdrawn",
     "WithdrawnPage",
     "hem",
+    "renewed_cookie",
+    "shared_choice",
     "verify_webhook",
 ]

@@ -59,6 +59,22 @@ class Check:
 
 
 @dataclass(frozen=True)
+class SharedChoice:
+    """The choice in the cookie of a site whose subdomains share one choice.
+
+    ``time`` is in milliseconds since 1970, by the visitor's clock. ``purposes`` are the accepted ones, and empty for
+    a refusal. ``receipt_id`` is None until the service has recorded a refusal.
+    """
+
+    state: Literal["accepted", "declined", "withdrawn"]
+    time: int
+    purposes: tuple[str, ...]
+    policy_hash: str
+    visitor_id: str
+    receipt_id: str | None
+
+
+@dataclass(frozen=True)
 class NewContact:
     """A person to store. With ``visitor_id`` the contact is kept only while that visitor permits ``resolution``."""
 

@@ -2,7 +2,7 @@ import { getConsent, load, type Snapshot } from '@assent/web';
 import astro from '@assent/web/astro';
 import { ConsentTag } from '@assent/web/next';
 import { ConsentFrame, Gate, useConsent } from '@assent/web/react';
-import { createConsentServer, verifyWebhook } from '@assent/web/server';
+import { createConsentServer, renewedCookie, sharedChoice, verifyWebhook } from '@assent/web/server';
 import { consent, Gate as SvelteGate } from '@assent/web/svelte';
 import { consentTag, useConsent as useVueConsent } from '@assent/web/vue';
 import type { ComponentProps } from 'svelte';
@@ -39,3 +39,7 @@ createApp({}).use(consentTag, { service: 'https://consent.example.com', pixel: '
 const server = createConsentServer({ service: 'https://consent.example.com', pixel: 'p' });
 export const onServer: Promise<boolean> = server.permits(new Request('https://shop.example/'), 'analytics');
 export const type = async (request: Request): Promise<string> => (await verifyWebhook('whsec_', request, '')).type;
+export const time = (request: Request): number | undefined => sharedChoice(request, 'p')?.time;
+export const cookie = (request: Request): string | null => renewedCookie(request, 'p', 'shop.example', 365);
+// @ts-expect-error: the host is missing
+renewedCookie(new Request('https://shop.example/'), 'p');
