@@ -178,8 +178,10 @@ async fn nobody_is_shown_a_form_that_the_role_may_not_send() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let site = app.consent_site(&ann.key, "shop.example").await;
-    let screens =
-        ["overview", "choices", "popup", "contacts", "requests", "install", "watch", "remove"];
+    let screens = [
+        "overview", "choices", "popup", "contacts", "requests", "install", "test", "watch",
+        "remove",
+    ];
     let own = screens.map(|screen| format!("/console/sites/{}/{screen}", site.pixel_id));
     let account = ["", "/members", "/deliveries", "/mails", "/suppressed"];
     let account = account.map(|screen| format!("/console/account{screen}"));

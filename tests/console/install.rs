@@ -209,12 +209,13 @@ async fn the_screens_of_anothers_site_are_not_there() {
     let mut browser = app.browser_of(&eve.key).await;
     let own_page = format!("/console/sites/{}/install", own.pixel_id);
     let base = format!("/console/sites/{}", site.pixel_id);
-    for screen in ["install", "remove", "popup", "popup/versions", "popup/preview", "watch"] {
+    for screen in ["install", "test", "remove", "popup", "popup/versions", "popup/preview", "watch"]
+    {
         let refused = browser.get(&format!("{base}/{screen}")).await;
         assert_eq!(refused.status, 404, "{screen}");
         assert!(!refused.text.contains("shop.example"), "{}", refused.text);
     }
-    for form in ["check", "mail", "remove", "popup", "popup/off", "install/test-hosts", "watch"] {
+    for form in ["check", "mail", "remove", "popup", "popup/off", "test", "watch"] {
         let fields = [
             ("test_hosts", "x.example"),
             ("host", "shop.example"),
@@ -231,62 +232,4 @@ async fn the_screens_of_anothers_site_are_not_there() {
     let still = app.call(Method::GET, &path, &ann.key, serde_json::Value::Null).await.expect(200);
     assert_eq!(still["consent_enabled"], true);
     assert_eq!(browser.get("/console/sites/%00/install").await.status, 404);
-}
-
-#[tokio::test]
-async fn the_test_snippet_its_hosts_and_its_choices_are_on_the_screen() {
-    let app = App::spawn().await;
-    let ann = app.account("ann@example.com").await;
-    let eve = app.account("eve@example.com").await;
-    app.consent_site(&eve.key, "eve.example").await;
-    let site = app.consent_site(&ann.key, "shop.example").await;
-    let mut browser = app.browser_of(&ann.key).await;
-    let address = format!("/console/sites/{}/install", site.pixel_id);
-    let form = format!("{address}/test-hosts");
-    let page = browser.page(&address).await;
-    assert!(page.contains(&format!("px&#x2F;test_{}.js", site.pixel_id)), "{page}");
-    assert!(page.contains("No test choices yet."), "{page}");
-    let mut choice = site.acceptance("visitor-1");
-    choice["pixel_id"] = format!("test_{}", site.pixel_id).into();
-    choice["url"] = "http://localhost:4000/".into();
-    app.recorded(&choice).await;
-    let page = browser.page(&address).await;
-    assert!(page.contains("10 March 2026, 12:00:00"), "{page}");
-    assert!(
-        page.contains("http:&#x2F;&#x2F;localhost:4000") && page.contains("Accepted"),
-        "{page}"
-    );
-    let choices = browser.page(&format!("/console/sites/{}/choices", site.pixel_id)).await;
-    assert!(choices.contains("No choices yet"), "{choices}");
-    // Blank lines do not count; what is refused stays in the form.
-    let typed = "staging.shop.dev\r\n\r\n preview.example \r\n";
-    let saved = browser.submit(&address, &form, &[("test_hosts", typed)]).await;
-    leads_to(&saved, &format!("{address}?done=hosts#test"));
-    let page = browser.page(&format!("{address}?done=hosts")).await;
-    assert!(page.contains("The test hosts have been saved."), "{page}");
-    assert!(page.contains(">preview.example\nstaging.shop.dev</textarea>"), "{page}");
-    for (typed, sentence) in [
-        ("not a host", "Must be a host, such as staging.shop.example."),
-        ("eve.example", "Must not be a host of another account&#x27;s pixel: eve.example."),
-    ] {
-        let refused = browser.submit(&address, &form, &[("test_hosts", typed)]).await;
-        assert_eq!(refused.status, 400);
-        assert!(refused.text.contains(sentence), "{}", refused.text);
-        assert!(refused.text.contains(&format!(">{typed}</textarea>")), "{}", refused.text);
-    }
-    let path = format!("/v1/pixels/{}/consent/configuration", site.pixel_id);
-    let now = app.read(&ann.key, &path).await.expect(200);
-    assert_eq!(now["test_hosts"], serde_json::json!(["preview.example", "staging.shop.dev"]));
-    // The screen of the popup does not have them, and keeps them.
-    let popup = format!("/console/sites/{}/popup", site.pixel_id);
-    let fields = [
-        ("controller_name", "Shop Ltd"),
-        ("purpose_analytics", "on"),
-        ("incomplete", "on"),
-        ("step", "publish"),
-    ];
-    browser.submit(&popup, &popup, &fields).await;
-    let now = app.read(&ann.key, &path).await.expect(200);
-    assert_eq!(now["test_hosts"].as_array().unwrap().len(), 2);
-    assert_eq!(now["versions"].as_array().unwrap().len(), 2, "it was published");
 }

@@ -12,8 +12,10 @@ const SUBSCRIBE: &str = "action=\"/console/account/subscribe\"";
 async fn addresses(shop: &Shop, ann: &Account) -> Vec<String> {
     let pixel = create_host(&shop.app, &ann.key, "shop.example").await.expect(201);
     let site = format!("/console/sites/{}", pixel["pixel_id"].as_str().unwrap());
-    let of_site =
-        ["overview", "choices", "popup", "contacts", "requests", "install", "watch", "remove"];
+    let of_site = [
+        "overview", "choices", "popup", "contacts", "requests", "install", "test", "watch",
+        "remove",
+    ];
     let of_account = ["", "/members", "/events", "/deliveries", "/mails", "/suppressed", "/leave"];
     let site = of_site.map(|screen| format!("{site}/{screen}"));
     let account = of_account.map(|screen| format!("/console/account{screen}"));

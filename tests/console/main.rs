@@ -25,5 +25,6 @@ mod settings_and_deletion;
 mod sign_in;
 mod sites;
 mod suppressions;
+mod test_tag;
 mod watch;
 mod webhooks;

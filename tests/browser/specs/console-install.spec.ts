@@ -47,6 +47,30 @@ test('an install check lists its findings, with their remedies', async ({ page }
   await expectAccessible(page, 'install-findings');
 });
 
+test('the tab Test has the test snippet, and its hosts are saved or refused beside their field', async ({ page }) => {
+  test.setTimeout(TIMEOUT_MS);
+  const host = await openInstall(page);
+  await page.getByRole('link', { name: 'Test', exact: true }).last().click();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Test');
+  const tabs = page.getByRole('navigation', { name: host });
+  await expect(tabs.getByRole('link', { name: 'Test', exact: true })).toHaveAttribute('aria-current', 'page');
+  await expect(page.getByText('No test choices yet.')).toBeVisible();
+  await expect(page.getByRole('textbox', { name: 'Test snippet' })).toHaveValue(/<script async src=".*\/px\/test_/);
+  await page.getByRole('button', { name: 'Copy test snippet' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
+  await expectAccessible(page, 'test');
+  const hosts = page.getByRole('textbox', { name: /^Hosts/ });
+  await hosts.fill('not a host');
+  await page.getByRole('button', { name: 'Save test hosts' }).click();
+  await expect(hosts).toHaveAccessibleDescription(/Must be a host, such as staging\.shop\.example/);
+  await expect(page).toHaveTitle(/^Error: /);
+  await expectAccessible(page, 'test-wrong');
+  await hosts.fill(`staging.${host}`);
+  await page.getByRole('button', { name: 'Save test hosts' }).click();
+  await expect(page.getByText('The test hosts have been saved.')).toBeVisible();
+  await expect(hosts).toHaveValue(`staging.${host}`);
+});
+
 test('the steps with the package of an ecosystem come before the snippet', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   await openInstall(page);

@@ -164,6 +164,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
             "popup/versions",
             "popup/preview",
             "install",
+            "test",
             "contacts",
             "requests",
             "watch",

@@ -167,6 +167,7 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::AppearanceChanged) => "Changed the appearance of the popup:",
         Some(EventKind::PixelCreated) => "Added a site:",
         Some(EventKind::ConsentTurnedOff) => "Turned a popup off:",
+        Some(EventKind::WatchChanged) => "Changed the watch of",
         Some(EventKind::PixelDeleted) => "Removed a site:",
         Some(EventKind::VisitorErased) => "Erased a visitor of",
         Some(EventKind::ContactErased) => "Erased a contact of",

@@ -15,6 +15,7 @@ pub const SITE_SCREENS: &[(&str, &str)] = &[
     ("contacts", "Contacts"),
     ("requests", "Erasure requests"),
     ("install", "Install"),
+    ("test", "Test"),
     ("watch", "Watch"),
 ];
 

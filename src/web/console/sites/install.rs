@@ -2,7 +2,6 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
 use super::tag_state::{Visits, state_of};
-use super::test_tag;
 use crate::error::{Error, Result};
 use crate::guide::ecosystems::{ECOSYSTEMS, Ecosystem};
 use crate::http::query::Query;
@@ -12,9 +11,7 @@ use crate::pixels::install_check::{CheckInstall, ShowInstall};
 use crate::pixels::pixel::InstallStatus;
 use crate::pixels::setup::ShowPixel;
 use crate::pixels::snippets::snippet_mail::{EmailSnippet, MailedSnippet, SnippetMailRequest};
-use crate::pixels::test_hosts::{ChangeTestHosts, TestHostsRequest};
 use crate::pixels::view::PixelView;
-use crate::policies::history::ReadConsentConfiguration;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::stats::StatsRequest;
 use crate::web::console::kit::form::Form;
@@ -25,7 +22,7 @@ use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{moment, sentence};
 
 pub fn routes() -> Vec<Route> {
-    routes![install, check, mail, change_hosts, ask_to_remove, remove]
+    routes![install, check, mail, ask_to_remove, remove]
 }
 
 /// A site of the member's account; others are not found.
@@ -48,7 +45,6 @@ struct Tried<'a> {
     ecosystem: Option<&'static Ecosystem>,
     check: Option<&'a Error>,
     mail: Option<(&'a str, &'a Error)>,
-    hosts: Option<(&'a str, &'a Error)>,
 }
 
 async fn install_screen(
@@ -59,9 +55,7 @@ async fn install_screen(
 ) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
     let input = OfPixel { pixel_id: pixel_id.to_owned() };
-    let install = member.ask::<ShowInstall>(input.clone()).await?;
-    let test_hosts = member.ask::<ReadConsentConfiguration>(input).await?.test_hosts;
-    let test_hosts = test_hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let install = member.ask::<ShowInstall>(input).await?;
     let visits = visits_of_late(member, pixel_id).await?;
     let (state, tone) = state_of(&install, &visits, member.app.infra.clock.now());
     let (base_url, chosen) = (member.app.infra.base_url(), tried.ecosystem);
@@ -81,10 +75,6 @@ async fn install_screen(
         mails: member.app.infra.outbox.mailer.is_configured(),
         developer: tried.mail.map(|(address, _)| address),
         mail_error: tried.mail.map(|(_, error)| sentence(error)),
-        test_snippet: &pixel.test_snippet,
-        test_hosts: tried.hosts.map_or(&*test_hosts, |(typed, _)| typed),
-        hosts_error: tried.hosts.map(|(_, error)| sentence(error)),
-        test_choices: test_tag::latest(member, pixel_id).await?,
         notice: tried.done.and_then(notice_of),
     };
     let screen = Screen {
@@ -96,8 +86,6 @@ async fn install_screen(
             "GET /v1/pixels/{pixel_id}/check",
             "POST /v1/pixels/{pixel_id}/check",
             "POST /v1/pixels/{pixel_id}/email-snippet",
-            "GET /v1/pixels/{pixel_id}/consent/configuration",
-            "POST /v1/pixels/{pixel_id}/consent",
         ],
     };
     Ok(member.screen_with_status(status, screen, content))
@@ -106,7 +94,6 @@ async fn install_screen(
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "mailed" => Some("The snippet has been sent to the developer."),
-        "hosts" => Some("The test hosts have been saved."),
         _ => None,
     }
 }
@@ -158,21 +145,6 @@ async fn mail(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
         Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
         Err(error) => {
             let tried = Tried { mail: Some((&address, &error)), ..Tried::default() };
-            install_screen(&member, error.status(), pixel_id, tried).await
-        }
-    }
-}
-
-#[post("/console/sites/<pixel_id>/install/test-hosts", data = "<form>")]
-async fn change_hosts(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let text = form.text("test_hosts");
-    let hosts = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
-    let request = TestHostsRequest { pixel_id: pixel_id.to_owned(), test_hosts: hosts.collect() };
-    match member.ask::<ChangeTestHosts>(request).await {
-        Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install?done=hosts#test"))),
-        Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
-        Err(error) => {
-            let tried = Tried { hosts: Some((&text, &error)), ..Tried::default() };
             install_screen(&member, error.status(), pixel_id, tried).await
         }
     }

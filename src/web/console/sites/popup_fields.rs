@@ -250,7 +250,7 @@ impl Fields {
             appearance: Some(self.appearance()),
             contacts_need_consent: Some(self.is_ticked("contacts_need_consent")),
             contacts_need_act: Some(self.is_ticked("contacts_need_act")),
-            // The screen `Install` has them.
+            // The screen `Test` has them.
             test_hosts: None,
             share_subdomains: Some(self.is_ticked("share_subdomains")),
         }

@@ -1,15 +1,29 @@
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
 use serde::Serialize;
 
-use crate::error::Result;
+use super::install::find;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
 use crate::pixels::input::OfPixel;
+use crate::pixels::test_hosts::{ChangeTestHosts, TestHostsRequest};
+use crate::policies::history::ReadConsentConfiguration;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::test_choices::ReadTestChoices;
+use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::words::second;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{second, sentence};
 use crate::web::console::visitors::choice_words::{purposes_of, state_name};
 
+pub fn routes() -> Vec<Route> {
+    routes![test_tag, change_hosts]
+}
+
 #[derive(Serialize)]
-pub struct TestChoice {
+struct TestChoice {
     state: &'static str,
     name: &'static str,
     purposes: Vec<String>,
@@ -29,9 +43,57 @@ impl TestChoice {
     }
 }
 
-/// The latest choices under the test id of the member's pixel.
-pub async fn latest(member: &Member<'_>, pixel_id: &str) -> Result<Vec<TestChoice>> {
+#[get("/console/sites/<pixel_id>/test")]
+async fn test_tag(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let is_saved = query.get("done") == Some("saved");
+    screen(&member, 200, pixel_id, is_saved, None).await
+}
+
+async fn screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel_id: &str,
+    is_saved: bool,
+    wrong: Option<(&str, &Error)>,
+) -> Result<Reply, Refusal> {
+    let pixel = &find(member, pixel_id).await?;
     let input = OfPixel { pixel_id: pixel_id.to_owned() };
-    let choices = member.ask::<ReadTestChoices>(input).await?;
-    Ok(choices.receipts.iter().map(TestChoice::of).collect())
+    let hosts = member.ask::<ReadConsentConfiguration>(input.clone()).await?.test_hosts;
+    let hosts = hosts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let choices = member.ask::<ReadTestChoices>(input).await?.receipts;
+    let lines = hosts.join("\n");
+    let content = context! {
+        asks: pixel.consent_enabled,
+        test_snippet: &pixel.test_snippet,
+        hosts: &hosts,
+        typed: wrong.map_or(&*lines, |(typed, _)| typed),
+        error: wrong.map(|(_, error)| sentence(error)),
+        choices: choices.iter().map(TestChoice::of).collect::<Vec<_>>(),
+        notice: is_saved.then_some("The test hosts have been saved."),
+    };
+    let screen = Screen {
+        template: "console/test.html",
+        title: "Test",
+        place: Place::of(pixel, "test"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}",
+            "GET /v1/pixels/{pixel_id}/consent/configuration",
+            "POST /v1/pixels/{pixel_id}/consent",
+        ],
+    };
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+#[post("/console/sites/<pixel_id>/test", data = "<form>")]
+async fn change_hosts(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let typed = form.text("test_hosts");
+    let hosts = typed.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
+    let request = TestHostsRequest { pixel_id: pixel_id.to_owned(), test_hosts: hosts.collect() };
+    match member.ask::<ChangeTestHosts>(request).await {
+        Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/test?done=saved"))),
+        Err(error @ Error::Naming { .. }) => {
+            screen(&member, error.status(), pixel_id, false, Some((&typed, &error))).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
