@@ -36,7 +36,10 @@ export const applyGate = async (session: Session): Promise<void> => {
   document.querySelectorAll<HTMLElement>(GATED_SCRIPTS + GATED_FRAMES).forEach((element) => {
     const needs = splitNames(element.dataset.assent);
     const isPermitted = session.permitted(needs);
-    if (!isPermitted) reportUnknown(element, needs, session);
+    if (element instanceof HTMLIFrameElement && !('src' in element.dataset)) return report(element, 'frame', element.src);
+    if (!isPermitted && !(needs[0] && needs.every((purpose) => session.config.purposes.includes(purpose)))) {
+      report(element, 'purpose', '' + needs);
+    }
     if (element instanceof HTMLIFrameElement) switchFrame(element, isPermitted, session);
     else if (isPermitted && !isStarted(element) && !pending.has(element as HTMLScriptElement)) {
       const script = element as HTMLScriptElement;
@@ -48,11 +51,11 @@ export const applyGate = async (session: Session): Promise<void> => {
 
 const reported = new WeakSet<Element>();
 
-/** Tells the developer of an element that waits for something that visitors are not asked for. */
-const reportUnknown = (element: Element, needs: string[], { config }: Session): void => {
-  if (reported.has(element) || (needs[0] && needs.every((purpose) => config.purposes.includes(purpose)))) return;
+/** Tells the developer of an element that will never do what its attributes say. */
+const report = (element: Element, code: 'frame' | 'purpose', detail: string): void => {
+  if (reported.has(element)) return;
   reported.add(element);
-  guard(async () => (await load('hints')).hint('purpose', '' + needs, element));
+  guard(async () => (await load('hints')).hint(code, detail, element));
 };
 
 /** Resolves when the next script may run. */

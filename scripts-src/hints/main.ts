@@ -17,6 +17,11 @@ const TEXTS: Record<string, [section: string, text: (detail: string) => string]>
         ? `no choice is recorded on ${location.hostname}: the test tag works on localhost, private addresses, names that end in .test, and the test hosts of the pixel.`
         : `no choice is recorded on ${location.hostname}: the pixel is for another site. To try it here, use the test tag <script async src="${base}/px/test_${pixel}.js"></script>`,
   ],
+  removed: ['install', () => 'the page has removed <assent-ui> several times within seconds. Visitors are not asked here.'],
+  frame: [
+    'gate-scripts-and-frames',
+    (src) => `a frame with data-assent has no data-src, so it ${src ? `has loaded ${src} without waiting` : 'shows nothing'}. Write its address into data-src instead of src.`,
+  ],
   purpose: ['gate-scripts-and-frames', (names) => `an element waits for “${names}”, which visitors are not asked for here. It is never loaded.`],
 };
 

@@ -22,6 +22,9 @@ interface Waiting {
 /** The frames that wait, with what the gate passed last. */
 const waiting = new WeakMap<HTMLIFrameElement, Waiting>();
 
+/** The frames that are reported as too narrow. */
+const narrow = new WeakSet<HTMLIFrameElement>();
+
 /**
  * Shows the placeholder of a frame in its own empty document. The page's document stays as it is, so nothing moves, focus
  * order and scrolling are those of the frame, and no policy of the page about strings of markup applies.
@@ -40,9 +43,13 @@ export const placehold = (frame: HTMLIFrameElement, session: Session, showOnce: 
 
 const draw = (frame: HTMLIFrameElement): void => {
   const inner = frame.contentDocument;
-  const isEmpty = inner?.body && !inner.body.firstChild && !frame.hasAttribute('src') && !frame.hasAttribute('srcdoc');
-  if (!isEmpty || (frame.clientWidth && frame.clientWidth < MIN_WIDTH)) return;
   const { session } = waiting.get(frame)!;
+  const isEmpty = inner?.body && !inner.body.firstChild && !frame.hasAttribute('src') && !frame.hasAttribute('srcdoc');
+  if (!isEmpty) return;
+  if (frame.clientWidth && frame.clientWidth < MIN_WIDTH) {
+    if (!narrow.has(frame)) explain(session.config.base, 'videos-and-maps', `a frame narrower than ${MIN_WIDTH} pixels shows no placeholder.`, frame);
+    return void narrow.add(frame);
+  }
   const { lang, dir, css: siteCss } = session.config;
   Object.assign(inner.documentElement, { lang, dir });
   inner.title = frame.title;

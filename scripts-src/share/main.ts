@@ -1,5 +1,6 @@
 import { Choice, choiceId, only, parseChoice } from '../consent-tag/choice';
 import type { TagConfig } from '../shared/config';
+import { explain } from '../shared/explain';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { isLater, Jar, jarOf } from './cookie';
@@ -131,26 +132,32 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
   };
 };
 
+/** Removes what sharing has stored on this host, after it was turned off. */
+const clear = (config: TagConfig, jar: Jar): void => {
+  guard(jar.remove);
+  guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
+};
+
 /** Shares the choice of the tag with the other subdomains from now on, and lets the tag start. */
 export const share = (config: TagConfig, subscribe: (subscriber: () => void) => void, restore: () => void, start: () => void): void => {
-  const { share: host, ended } = config;
+  const { share: host, ended, base } = config;
+  const { hostname } = location;
+  const section = 'one-choice-for-all-subdomains';
+  const jar = jarOf(config.pixel, host!, config.days);
   delete config.share;
   // A page of another host cannot set the cookie.
-  if (('.' + location.hostname).endsWith('.' + host)) {
-    const jar = jarOf(config.pixel, host!, config.days);
-    if (ended) {
-      guard(jar.remove);
-      guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
-    } else {
-      const { first, sync } = synchronizer({ config, restore }, jar);
-      first();
-      // Called before all other subscribers, so that nothing acts on an acceptance that another subdomain has overruled.
-      subscribe(sync);
-      (window as unknown as { cookieStore?: EventTarget }).cookieStore?.addEventListener('change', sync);
-      document.addEventListener('visibilitychange', sync);
-      addEventListener('pageshow', sync);
-      setInterval(sync, POLL_MS);
-    }
-  }
+  const isBelow = ('.' + hostname).endsWith('.' + host);
+  if (isBelow && ended) clear(config, jar);
+  else if (isBelow) {
+    if (!isSecureContext) explain(base, section, 'the choice on this page is not shared: the cookie needs HTTPS.');
+    const { first, sync } = synchronizer({ config, restore }, jar);
+    first();
+    // Called before all other subscribers, so that nothing acts on an acceptance that another subdomain has overruled.
+    subscribe(sync);
+    (window as unknown as { cookieStore?: EventTarget }).cookieStore?.addEventListener('change', sync);
+    document.addEventListener('visibilitychange', sync);
+    addEventListener('pageshow', sync);
+    setInterval(sync, POLL_MS);
+  } else if (!ended) explain(base, section, `the choice on ${hostname} is not shared: the cookie is for ${host} and its subdomains.`);
   start();
 };

@@ -65,7 +65,8 @@ const MAX_REMOVALS = 5;
 
 /**
  * Adds a host with a shadow root to the page, and returns the frame in it. The frame is attached again when a framework
- * replaces the body or the whole document. `onChange` is called when a change of the page may have made it unreachable.
+ * replaces the body or the whole document. `onChange` is called when a change of the page may have made it unreachable, also
+ * when it is not attached any more.
  */
 export const mountHost = (css: string, lang: string, dir: string, onChange?: () => void): HTMLElement => {
   const root = document.createElement(HOST).attachShadow({ mode: 'open' });
@@ -87,8 +88,8 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
   let removals = 0;
   let lastRemoval = 0;
   new MutationObserver(() => {
-    if (frame.isConnected) return onChange?.();
-    if (!document.body || removals > MAX_REMOVALS) return;
+    if (frame.isConnected || removals > MAX_REMOVALS) return onChange?.();
+    if (!document.body) return;
     removals = Date.now() - lastRemoval < 1e3 ? removals + 1 : 0;
     lastRemoval = Date.now();
     attach(frame);

@@ -91,12 +91,49 @@ test.describe('the console says why nothing happens', () => {
     await sendGpc(page);
     await page.reload();
     await expect.poll(messages).toContain('Assent: Global Privacy Control');
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    await expect.poll(messages).toContain('the choice (analytics) is not made');
+  });
+
+  test('for a vendor whose script is not on the page, and for one that is unknown', async ({ page, shop }) => {
+    const messages = listen(page);
+    await page.clock.install();
+    const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="meta tiktok" ');
+    await page.goto(await shop.put('/', { snippet }));
+    await expect.poll(messages).toContain('“tiktok” in data-assent-signals is unknown');
+    await page.clock.fastForward(31_000);
+    await expect.poll(messages).toContain('“meta” is named in data-assent-signals, but its script is not on this page');
   });
 
   test('for a frame that cannot be given a placeholder', async ({ page, shop }) => {
     const messages = listen(page);
     await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe sandbox="allow-scripts" data-assent="analytics" data-src="/map" title="Map"></iframe>' }));
     await expect.poll(messages).toContain('shows no placeholder');
+  });
+
+  test('for a frame that is too narrow for a placeholder', async ({ page, shop }) => {
+    const messages = listen(page);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe width="40" data-assent="analytics" data-src="/map" title="Map"></iframe>' }));
+    await expect.poll(messages).toContain('a frame narrower than 60 pixels shows no placeholder');
+  });
+
+  test('for frames whose address is in the wrong attribute, once each', async ({ page, shop }) => {
+    const messages = listen(page);
+    const video = await shop.put('/video');
+    const frames = `<iframe data-assent="analytics" src="${video}" title="Video"></iframe><iframe data-assent="analytics" title="Map"></iframe>`;
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frames}` }));
+    await expect.poll(messages).toContain(`has no data-src, so it has loaded ${video} without waiting`);
+    await expect.poll(messages).toContain('has no data-src, so it shows nothing');
+    await acceptAll(page);
+    await settle(page);
+    expect(messages().split('\n')).toHaveLength(2);
+  });
+
+  test('for a page that removes the popup again and again', async ({ page, shop }) => {
+    const messages = listen(page);
+    const remover = "<script>new MutationObserver(() => document.querySelector('assent-ui')?.remove()).observe(document, { childList: true, subtree: true })</script>";
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${remover}` }));
+    await expect.poll(messages).toContain('the page has removed <assent-ui> several times');
   });
 
   test('for a host on which the pixel is not installed', async ({ page, shop }) => {
