@@ -19,7 +19,7 @@ export const isLater = (one: Choice, other: Choice): boolean =>
 
 const parse = (cookie: string, pixel: string): Choice | null => {
   const [version, owner, state, time, purposes, hash, visitor, receipt, id, ...more] = cookie.slice(START.length).split('.');
-  if (version !== '1' || owner !== pixel || !/^\w+$/.test(id) || more[0]) return null;
+  if (version !== '1' || owner !== pixel || !/^\w+$/.test(id || '') || more.length) return null;
   const choice = { state, time: +time, purposes: purposes ? purposes.split('~') : [], hash, visitor, receipt: receipt || undefined, id };
   return parseChoice(JSON.stringify(choice));
 };

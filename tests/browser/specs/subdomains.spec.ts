@@ -1,4 +1,5 @@
 import { BrowserContext, Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, failOnErrors, popup, sendGpc, settle, Shop, state, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog } from '../support/integrator';
 import { delayChoice, requestsWith, sentChoices } from '../support/requests';
@@ -300,6 +301,18 @@ test.describe('a forged cookie', () => {
     expect((await state(page)).state).toBeNull();
   });
 
+  test('that has not exactly nine parts is ignored', async ({ context, shop }) => {
+    const page = await openOn(context, shop, 'a');
+    const refusal = [1, shop.pixel.id, 'declined', Date.now(), '', shop.policy.policy_hash, 'somebody', 'rcpt_1'].join('.');
+    for (const value of [refusal, refusal + '.', refusal + '.abc123.', refusal + '.abc123.more']) {
+      await setCookie(page, `assent=${value};max-age=9999;path=/;domain=${shop.pixel.host};secure;samesite=lax`);
+      await page.reload();
+      await expect(popup(page).banner, value).toBeVisible();
+    }
+    await setCookie(page, `assent=${refusal}.abc123;max-age=9999;path=/;domain=${shop.pixel.host};secure;samesite=lax`);
+    await expectState(page, 'declined');
+  });
+
   test('that turns the visitor’s refusal into an acceptance: it stays a refusal', async ({ context, shop }) => {
     const page = await openOn(context, shop, 'a');
     await call(page, 'decline');
@@ -470,5 +483,61 @@ test.describe('a site that has never shared', () => {
     await settle(page);
     expect(await cookieOf(page)).toBeUndefined();
     expect(requests.filter((request) => request.includes('share.js'))).toEqual([]);
+  });
+});
+
+test('a page from the back/forward cache applies a withdrawal of another subdomain', chromiumOnly(LACKS.historyBack), async ({ context, shop }) => {
+  const page = await openOn(context, shop, 'a');
+  await page.evaluate(() => addEventListener('pageshow', (event) => ((window as any).cached = event.persisted)));
+  await acceptAll(page);
+  await page.goto(await put(shop, 'b'));
+  await expectState(page, 'accepted');
+  await call(page, 'withdraw');
+  await page.evaluate(() => history.back());
+  // The step back may end an evaluation.
+  await expect.poll(() => page.evaluate(() => (window as any).cached).catch(() => null), 'the page came from the cache').toBe(true);
+  await expectState(page, 'withdrawn');
+});
+
+test('a prerendered page applies a withdrawal of another subdomain when it is activated', async ({ context, shop }) => {
+  const page = await openOn(context, shop, 'a');
+  await acceptAll(page);
+  await page.addInitScript(() => {
+    (window as any).prepared = true;
+    Object.defineProperty(document, 'prerendering', { get: () => (window as any).prepared });
+  });
+  await page.reload();
+  const other = await openOn(context, shop, 'b');
+  await expectState(other, 'accepted');
+  await call(other, 'withdraw');
+  await settle(page);
+  expect((await state(page)).state).toBeNull();
+  await page.evaluate(() => {
+    (window as any).prepared = false;
+    document.dispatchEvent(new Event('prerenderingchange'));
+  });
+  await expectState(page, 'withdrawn');
+  expect(await shop.tagLoads()).toBe(2);
+});
+
+test.describe('the console says where a choice is not shared', () => {
+  test.use({ zone: 'example' });
+
+  const messagesOf = async (page: Page, url: string): Promise<string> => {
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(message.text()));
+    await page.goto(url);
+    await expect(popup(page).banner).toBeVisible();
+    return messages.join('\n');
+  };
+
+  test('on a page without HTTPS', async ({ page, shop }) => {
+    expect(await messagesOf(page, await shop.put('/'))).toContain('the cookie needs HTTPS');
+  });
+
+  test('on a page of another host', async ({ page, shop }) => {
+    const elsewhere = `checkout-of-${shop.pixel.host}`;
+    const messages = await messagesOf(page, await shop.put('/', { host: elsewhere }));
+    expect(messages).toContain(`the choice on ${elsewhere} is not shared: the cookie is for ${shop.pixel.host} and its subdomains`);
   });
 });
