@@ -110,6 +110,7 @@ const CLOSED = { OptanonAlertBoxClosed: '2025-11-27T09:00:00.000Z' };
 
 const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean][] = [
   ['a refusal of Cookiebot', { CookieConsent: cookiebot(false, false, false) }, true],
+  ['the short refusal of Cookiebot', { CookieConsent: '0' }, true],
   ['an implied refusal of Cookiebot, which is none', { CookieConsent: cookiebot(false, false, false, 'implied') }, false],
   ['an acceptance of Cookiebot', { CookieConsent: cookiebot(true, true, true) }, false],
   ['a partial acceptance of Cookiebot', { CookieConsent: cookiebot(false, true, false) }, false],
@@ -149,9 +150,9 @@ const answerVanilla = async (page: Page, shop: Shop, accepted: string): Promise<
   await page.waitForFunction(() => (window as any).done && document.cookie.includes('cc_cookie='));
 };
 
-const answerKlaro = async (page: Page, shop: Shop, accepts: boolean): Promise<void> => {
+const answerKlaro = async (page: Page, shop: Shop, accepts: boolean, storageMethod = 'cookie'): Promise<void> => {
   await shop.putScript('/klaro.js', KLARO);
-  const head = `<script>window.klaroConfig = { translations: { en: {} }, services: [
+  const head = `<script>window.klaroConfig = { storageMethod: '${storageMethod}', translations: { en: {} }, services: [
       { name: 'session', purposes: ['needed'], required: true }, { name: 'matomo', purposes: ['statistics'] }, { name: 'youtube', purposes: ['media'] }] };</script>
     <script src="/klaro.js"></script>`;
   await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
@@ -161,12 +162,13 @@ const answerKlaro = async (page: Page, shop: Shop, accepts: boolean): Promise<vo
     manager.changeAll(accepts);
     manager.saveAndApplyConsents();
   }, accepts);
-  await page.waitForFunction(() => document.cookie.includes('klaro='));
+  await page.waitForFunction(() => document.cookie.includes('klaro=') || localStorage.getItem('klaro'));
 };
 
 const TOOLS: [string, (page: Page, shop: Shop, accepts: boolean) => Promise<void>][] = [
   ['vanilla-cookieconsent', (page, shop, accepts) => answerVanilla(page, shop, accepts ? "'all'" : '[]')],
   ['Klaro', answerKlaro],
+  ['Klaro, set to local storage,', (page, shop, accepts) => answerKlaro(page, shop, accepts, 'localStorage')],
 ];
 
 for (const [tool, answer] of TOOLS) {

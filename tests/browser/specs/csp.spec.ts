@@ -1,4 +1,5 @@
-import { expect, popup, settle, test } from '../support/fixtures';
+import { acceptAll, expect, popup, settle, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
 
 /** A strict policy: scripts with a nonce, no inline styles, and only the service's origin for connections. */
 const policy = (base: string): string =>
@@ -29,6 +30,45 @@ test('a complete visit raises no violation under a strict content security polic
   await expect(elements.preferences).toBeHidden();
   expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
   expect(await page.locator('[style]').count(), 'no inline style').toBe(0);
+});
+
+test.describe('a page that uses every module of the tag', () => {
+  test.use({ zone: 'localhost', consent: { ...PLAIN_POLICY, share_subdomains: true } });
+
+  for (const [what, trustedTypes] of [
+    ['does not require Trusted Types', ''],
+    ['allows the policy of Trusted Types', "; require-trusted-types-for 'script'; trusted-types assent"],
+    ['allows no policy of Trusted Types', "; require-trusted-types-for 'script'; trusted-types 'none'"],
+  ]) {
+    test(`and ${what} raises no violation under a strict content security policy`, async ({ page, shop }) => {
+      const attributes = 'nonce="R4nd0m" data-assent-signals="uet telepathy" data-assent-compat';
+      const snippet = shop.policy.snippet.replace('<script ', `<script ${attributes} `);
+      const head = `<script nonce="R4nd0m">
+        window.violations = [];
+        document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
+      </script>`;
+      const body = `<h1>x</h1><iframe data-assent="analytics" data-src="/frame" title="Video" width="400" height="300"></iframe>
+        <script type="text/plain" data-category="analytics" nonce="R4nd0m">window.ran = 'inline'</script>`;
+      await shop.put('/frame', { html: '<p>Shown</p>' });
+      const loaded: string[] = [];
+      page.on('requestfinished', (request) => loaded.push(new URL(request.url()).pathname));
+      const headers = { 'Content-Security-Policy': `${policy(shop.base)}; frame-src 'self'${trustedTypes}` };
+      await page.goto(await shop.put('/', { head, body, snippet, headers }));
+      await expect(page.frameLocator('iframe').getByRole('button', { name: 'Show once' })).toBeVisible();
+      await acceptAll(page);
+      await expect(page.frameLocator('iframe').getByText('Shown')).toBeVisible();
+      await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe('inline');
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await expect(page.frameLocator('iframe').getByRole('button', { name: 'Show once' })).toBeVisible();
+      for (const module of ['share', 'signals', 'compat', 'placeholders', 'extras']) {
+        await expect.poll(() => loaded, module).toContain(`/${module}.js`);
+      }
+      const violations: string[] = await page.evaluate(() => (window as any).violations);
+      // Where no policy is allowed, the tag cannot set the address of the identification script.
+      const ofTypes = trustedTypes.includes("'none'") ? /trusted-types/ : /^$/;
+      expect(violations.filter((violation) => !ofTypes.test(violation))).toEqual([]);
+    });
+  }
 });
 
 test('no element of the popup has a name that block lists contain', async ({ page, shop }) => {

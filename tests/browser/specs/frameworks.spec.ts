@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+import { lastSignal } from '../support/vendors';
 
 const file = (path: string): string => readFileSync(resolve(__dirname, '../node_modules', path), 'utf8');
 
@@ -98,6 +99,32 @@ for (const [name, library] of Object.entries(REACT)) {
   });
 }
 
+/** Names a vendor in the snippet of a shop, and lets the tag honour the markup of another tool. */
+const addSignalsAndCompat = (shop: Shop): void => {
+  shop.policy.snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="uet" data-assent-compat ');
+};
+
+/** Goes to another page, where a script of another tool's markup waits, and makes a choice in each direction there. */
+const expectSignalsAndCompat = async (page: Page, goOn: (heading: string) => Promise<void>): Promise<void> => {
+  const foreign = (): Promise<unknown> => page.evaluate(() => (window as any).foreign);
+  await goOn('Second');
+  await page.evaluate(() => {
+    const script = document.createElement('script');
+    Object.assign(script, { type: 'text/plain', textContent: 'window.foreign = 1' });
+    script.dataset.category = 'analytics';
+    document.querySelector('h1')!.after(script);
+  });
+  await expect.poll(() => lastSignal(page, 'uet')).toEqual({ ads: false });
+  await settle(page);
+  expect(await foreign(), 'it waits').toBeUndefined();
+  await acceptAll(page);
+  await expect.poll(() => lastSignal(page, 'uet')).toEqual({ ads: true });
+  await expect.poll(foreign).toBe(1);
+  await goOn('First');
+  await page.evaluate(() => (window as any).assent.withdraw());
+  await expect.poll(() => lastSignal(page, 'uet')).toEqual({ ads: false });
+};
+
 test.describe('React Router changes the page without loading it', () => {
   const ROUTER = (): string =>
     modules({
@@ -162,6 +189,12 @@ test.describe('React Router changes the page without loading it', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
+  test('vendors and the markup of other tools follow a choice on a later page', async ({ page, shop }) => {
+    addSignalsAndCompat(shop);
+    await open(page, shop);
+    await expectSignalsAndCompat(page, (heading) => goOn(page, heading));
+  });
+
   test('a withdrawal also counts for routes that are shown later', async ({ page, shop }) => {
     await open(page, shop);
     await acceptAll(page);
@@ -205,6 +238,12 @@ test.describe('Turbo replaces the body', () => {
     await acceptAll(page);
     await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(1);
     expect(await page.evaluate(() => (window as any).mark), 'one document').toBe(1);
+  });
+
+  test('vendors and the markup of other tools follow a choice on a later page', async ({ page, shop }) => {
+    addSignalsAndCompat(shop);
+    await open(page, shop);
+    await expectSignalsAndCompat(page, (heading) => goOn(page, heading));
   });
 
   test('gated scripts of later pages run after an acceptance, and not after a withdrawal', async ({ page, shop }) => {
@@ -256,6 +295,15 @@ test.describe('htmx replaces the body', () => {
     }
     await acceptAll(page);
     expect((await state(page)).state).toBe('accepted');
+  });
+
+  test('and vendors and the markup of other tools follow a choice on a later page', async ({ page, shop }) => {
+    addSignalsAndCompat(shop);
+    await open(page, shop);
+    await expectSignalsAndCompat(page, async (heading) => {
+      await page.getByText('Go on').click();
+      await expect(page.locator('h1')).toHaveText(heading);
+    });
   });
 
   test('and the popup is shown once after going back', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {

@@ -1,7 +1,7 @@
 import { FrameLocator, Locator, Page } from '@playwright/test';
-import { chromiumOnly, viewsOf } from '../support/browsers';
+import { chromiumOnly, LACKS, viewsOf } from '../support/browsers';
 import { acceptAll, accessibilityProblems, expect, popup, screenshot, sendGpc, settle, Shop, state, test } from '../support/fixtures';
-import { readLog } from '../support/integrator';
+import { PLAIN_POLICY, readLog } from '../support/integrator';
 import { requestsWith } from '../support/requests';
 
 /** Gated frames that wait, with the placeholder of the tag. */
@@ -124,6 +124,59 @@ test.describe('a waiting frame', () => {
     await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop))}` }));
     await expect(placeholder(page).once).toBeVisible();
     await expect(placeholder(page).once).toHaveCSS('border-radius', /[1-9]/);
+  });
+
+  test.describe('on a site with an appearance of its own', () => {
+    const light = { background: '#fff8ee', text: '#3a2410', button: '#6b3e12', button_text: '#ffffff', link: '#8a3b00' };
+    test.use({ consent: { ...PLAIN_POLICY, appearance: { colors: { light }, radius: 4, font: 'Georgia, serif' } } });
+
+    test('has the colours, corners and font of the popup', async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop))}` }));
+      const { always, notice, box } = placeholder(page);
+      await expect(always).toHaveCSS('background-color', 'rgb(107, 62, 18)');
+      await expect(always).toHaveCSS('color', 'rgb(255, 255, 255)');
+      await expect(always).toHaveCSS('border-radius', '4px');
+      await expect(always).toHaveCSS('font-family', 'Georgia, serif');
+      await expect(notice).toHaveCSS('color', 'rgb(138, 59, 0)');
+      expect(await box.evaluate((element) => getComputedStyle(element.ownerDocument.body).backgroundColor)).toBe('rgb(255, 248, 238)');
+    });
+  });
+
+  test('is shown again on a page from the back/forward cache after a withdrawal', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
+    const video = await putVideo(shop);
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(video)}` }));
+    await page.evaluate(() => addEventListener('pageshow', (event) => ((window as any).cached = event.persisted)));
+    await acceptAll(page);
+    const { content, once } = placeholder(page);
+    await expect(content).toHaveText('A video');
+    await page.goto(await shop.put('/second'));
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await page.evaluate(() => history.back());
+    // The step back may end an evaluation.
+    await expect.poll(() => page.evaluate(() => (window as any).cached).catch(() => null), 'the page came from the cache').toBe(true);
+    await expect(once).toBeVisible();
+    await expect(content).toHaveCount(0);
+  });
+
+  test('requests nothing on a prerendered page before it is activated', async ({ page, shop }) => {
+    const video = await putVideo(shop);
+    const url = await shop.put('/', { body: `<h1>x</h1>${frameOf(video)}` });
+    await page.goto(url);
+    await acceptAll(page);
+    await expect(placeholder(page).content).toHaveText('A video');
+    await page.addInitScript(() => {
+      (window as any).prepared = true;
+      Object.defineProperty(document, 'prerendering', { get: () => (window as any).prepared });
+    });
+    await page.reload();
+    await settle(page);
+    await expect(page.locator('iframe')).not.toHaveAttribute('src', /./);
+    await page.evaluate(() => {
+      (window as any).prepared = false;
+      document.dispatchEvent(new Event('prerenderingchange'));
+    });
+    await expect(placeholder(page).content).toHaveText('A video');
   });
 
   test('keeps what was accepted before', async ({ page, shop }) => {
