@@ -25,6 +25,7 @@ export interface History {
   /** Newest first. */
   receipts: Choice[];
   has_more: boolean;
+  next_before: string | null;
 }
 
 /** A request of the visitor that the site erases their data. */
@@ -37,14 +38,26 @@ export interface ErasureRequest {
   reason: string | null;
 }
 
-const read = async <T>(path: string, ids: Ids): Promise<T> => {
-  const { status, json } = await send(path, ids);
+const read = async <T>(path: string, body: object): Promise<T> => {
+  const { status, json } = await send(path, body);
   if (status !== 200 || !json) throw new Error();
   return json;
 };
 
+/** The largest number of pages that are loaded, of 200 choices each. */
+const MAX_PAGES = 10;
+
 /** Loads the choices of a visitor. Rejects if they cannot be loaded. */
-export const readHistory = (ids: Ids): Promise<History> => read('/v1/consent/history', ids);
+export const readHistory = async (ids: Ids): Promise<History> => {
+  const load = (before?: string): Promise<History> => read('/v1/consent/history', { ...ids, before });
+  const history = await load();
+  for (let page = 1; page < MAX_PAGES && history.next_before; page++) {
+    const { receipts, has_more, next_before } = await load(history.next_before);
+    history.receipts.push(...receipts);
+    Object.assign(history, { has_more, next_before });
+  }
+  return history;
+};
 
 /** Loads the erasure requests of a visitor, newest first. Rejects if they cannot be loaded. */
 export const readRequests = async (ids: Ids): Promise<ErasureRequest[]> =>

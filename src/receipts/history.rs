@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::check::check_request::Subject;
 use super::check::{self, LatestReceipt, Reason};
@@ -12,10 +13,11 @@ use super::service::Receipts;
 use super::store::history::{self, ReceiptWithSnapshot};
 use super::test_choices;
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, FieldError, Result};
 use crate::policies::configuration::policy_url;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
+use crate::types::text::present;
 
 /// Maximum number of choices per answer.
 const MAX_CHOICES: usize = 200;
@@ -29,6 +31,8 @@ pub struct HistoryRequest {
     /// The visitor's id, as the consent tag made it.
     #[schema(example = "v-0wKd8mZr5LxN2h3vTqYb")]
     pub visitor_id: String,
+    /// The `next_before` of the previous page; left out for the newest choices.
+    pub before: Option<String>,
 }
 
 /// A choice, and where to read what was said then.
@@ -61,6 +65,9 @@ pub struct History {
     pub receipts: Vec<PastChoice>,
     /// Whether there are older ones.
     pub has_more: bool,
+    /// The next `before`, a receipt id; null after the last page.
+    #[schema(required = true)]
+    pub next_before: Option<Uuid>,
 }
 
 impl History {
@@ -72,11 +79,16 @@ impl History {
         expired: false,
         receipts: Vec::new(),
         has_more: false,
+        next_before: None,
     };
 }
 
-/// Reads a visitor's choices, up to the one that a check would evaluate now.
+/// Reads a visitor's choices, up to the one that a check would evaluate now, or a page of older ones.
 pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<History> {
+    let before = match present(request.before.as_deref()) {
+        Some(text) => Some(text.parse::<Uuid>().map_err(|_| wrong_before())?),
+        None => None,
+    };
     let pixel = PixelRef::parse(&request.pixel_id);
     let check = check::find_and_judge(
         receipts,
@@ -84,11 +96,15 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
     )
     .await?;
     let Some(latest) = &check.latest else { return Ok(History::NONE) };
-    let mut choices = list_up_to(receipts, latest).await?;
-    let Some(newest) = choices.first() else { return Ok(History::NONE) };
-    let site = site_of(receipts, &newest.0.receipt).await?;
+    let mut choices = list_up_to(receipts, latest, before).await?;
+    if before.is_none() && choices.is_empty() {
+        return Ok(History::NONE);
+    }
+    let site = site_of(receipts, &latest.envelope.receipt).await?;
     let has_more = choices.len() > MAX_CHOICES;
     choices.truncate(MAX_CHOICES);
+    let last = choices.last().filter(|_| has_more);
+    let next_before = last.map(|(signed, _)| signed.receipt.receipt_id);
     Ok(History {
         site: Some(site),
         permitted: check.permitted,
@@ -97,21 +113,33 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
         expired: latest.expired,
         receipts: choices.into_iter().map(|choice| with_notice(receipts, choice)).collect(),
         has_more,
+        next_before,
     })
+}
+
+fn wrong_before() -> Error {
+    let wanted = "must be the next_before of a page";
+    Error::Validation(vec![FieldError::new(&["body", "before"], wanted, "value_error")])
 }
 
 /// Reads from the primary, like a check: the visitor's latest action must be included.
 async fn list_up_to(
     receipts: &Receipts,
     latest: &LatestReceipt,
+    before: Option<Uuid>,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let newest = &latest.envelope.receipt;
     if newest.is_test() {
-        let choices = test_choices::list_like(&receipts.infra, newest, MAX_CHOICES + 1).await?;
+        let mut choices = test_choices::list_like(&receipts.infra, newest).await?;
+        if let Some(before) = before {
+            let known = choices.iter().position(|signed| signed.receipt.receipt_id == before);
+            choices = choices.split_off(known.map_or(choices.len(), |place| place + 1));
+        }
+        choices.truncate(MAX_CHOICES + 1);
         return Ok(choices.into_iter().map(|signed| (signed, None)).collect());
     }
     let mut connection = receipts.infra.pool.acquire().await?;
-    history::list_up_to(&mut connection, newest, MAX_CHOICES + 1).await
+    history::list_up_to(&mut connection, newest, before, MAX_CHOICES + 1).await
 }
 
 /// The pixel's host; for a test or a deleted pixel the host of the page on which the choice was made.

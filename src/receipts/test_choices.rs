@@ -57,16 +57,11 @@ pub(super) async fn find_latest(
 }
 
 /// The test choices of the visitor of a test receipt, newest first.
-pub(super) async fn list_like(
-    infra: &Infra,
-    newest: &Receipt,
-    limit: usize,
-) -> Result<Vec<SignedReceipt>> {
+pub(super) async fn list_like(infra: &Infra, newest: &Receipt) -> Result<Vec<SignedReceipt>> {
     let Some(pixel_id) = newest.pixel_id.tested() else { return Ok(Vec::new()) };
-    let limit = i64::try_from(limit).map_err(Error::internal)?;
     let mut connection = infra.pool.acquire().await?;
     let found =
-        store::list_of_visitor(&mut connection, &pixel_id, &newest.visitor_id, limit).await?;
+        store::list_of_visitor(&mut connection, &pixel_id, &newest.visitor_id, KEPT).await?;
     Ok(found.into_iter().map(|test| test.signed).collect())
 }
 

@@ -113,7 +113,7 @@ async fn an_unknown_visitor_has_an_empty_history_at_known_and_unknown_pixels() {
     let (_, site) = shop(&app).await;
     app.recorded(&site.acceptance("ann")).await;
     let none = json!({"site": null, "permitted": false, "reason": "no_consent_record",
-        "expires_at": null, "expired": false, "receipts": [], "has_more": false});
+        "expires_at": null, "expired": false, "receipts": [], "has_more": false, "next_before": null});
     let unknown = [
         (site.pixel_id.as_str(), "nobody"),
         ("no-such-pixel", "ann"),
@@ -152,7 +152,7 @@ async fn an_alias_serves_as_well_and_a_deleted_pixels_choices_stay() {
 }
 
 #[tokio::test]
-async fn the_history_is_bounded_and_says_so() {
+async fn a_long_history_has_pages() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let choices = (0..200).map(|_| site.refusal("visitor", "declined")).collect::<Vec<_>>();
@@ -163,6 +163,32 @@ async fn the_history_is_bounded_and_says_so() {
     let more = history(&app, &site, "visitor").await;
     assert_eq!((states(&more).len(), &more["has_more"]), (200, &json!(true)));
     assert_eq!(states(&more)[0], "accepted");
+    // The oldest one is on the next page, whatever is recorded in the meantime.
+    app.recorded(&site.refusal("visitor", "withdrawn")).await;
+    let page = async |before: &Value| {
+        let ids = json!({"pixel_id": site.pixel_id, "visitor_id": "visitor", "before": before});
+        app.post("/v1/consent/history", ids).await
+    };
+    let rest = page(&more["next_before"]).await.expect(200);
+    assert_eq!((states(&rest), &rest["has_more"]), (vec!["declined"], &json!(false)));
+    assert_eq!(
+        (&rest["next_before"], &rest["reason"]),
+        (&Value::Null, &json!("declined_or_withdrawn"))
+    );
+    let seen = |page: &Value, receipt_id: &Value| {
+        page["receipts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|choice| choice["receipt"]["receipt_id"] == *receipt_id)
+    };
+    assert!(!seen(&more, &rest["receipts"][0]["receipt"]["receipt_id"]));
+    assert!(seen(&more, &more["next_before"]), "it names the last one of the page");
+    // A receipt of another visitor is no place in this history.
+    let other = app.recorded(&site.refusal("other", "declined")).await;
+    assert_eq!(states(&page(&other["receipt_id"]).await.expect(200)), [""; 0]);
+    assert_eq!(states(&page(&json!("")).await.expect(200)).len(), 200);
+    page(&json!("x")).await.invalid(&["body", "before"]);
 }
 
 #[tokio::test]
@@ -177,6 +203,7 @@ async fn the_history_contains_nothing_of_the_account_or_its_contacts() {
         "expired",
         "expires_at",
         "has_more",
+        "next_before",
         "permitted",
         "reason",
         "receipts",

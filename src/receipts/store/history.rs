@@ -1,6 +1,7 @@
 //! SQL for a visitor's own choices.
 
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
 use crate::error::{Error, Result};
@@ -11,10 +12,12 @@ use crate::types::ids::{PixelId, VisitorId};
 /// A receipt, and what was shown to its visitor if known.
 pub type ReceiptWithSnapshot = (SignedReceipt, Option<Shown>);
 
-/// A receipt and the same visitor's earlier ones at the same pixel, newest first.
+/// A receipt and the same visitor's earlier ones at the same pixel, newest first; only those before the receipt
+/// `before`, if there is one.
 pub async fn list_up_to(
     connection: &mut PgConnection,
     newest: &Receipt,
+    before: Option<Uuid>,
     limit: usize,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let rows = select_receipt!(
@@ -25,10 +28,15 @@ pub async fn list_up_to(
              AND seq <= (SELECT last.seq FROM consent_receipts AS last
                          WHERE last.pixel_id = $1 AND last.visitor_id = $2
                              AND last.receipt_id = $3)
-         ORDER BY seq DESC LIMIT $4",
+             AND ($4::uuid IS NULL
+                 OR seq < (SELECT known.seq FROM consent_receipts AS known
+                           WHERE known.pixel_id = $1 AND known.visitor_id = $2
+                               AND known.receipt_id = $4))
+         ORDER BY seq DESC LIMIT $5",
         newest.pixel_id.as_str(),
         newest.visitor_id.as_str(),
         newest.receipt_id,
+        before,
         i64::try_from(limit).map_err(Error::internal)?,
     )
     .fetch_all(connection)
