@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use futures_util::stream::{self, StreamExt};
-use serde::Serialize;
 use uuid::Uuid;
 
+use super::lines::{write, write_page};
 use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
@@ -33,6 +33,7 @@ use crate::pixels::view::PixelView;
 use crate::policies;
 use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::{self, Placed, list_pixels_ever};
+use crate::silence;
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
 use crate::webhooks::listing;
@@ -41,6 +42,8 @@ use crate::webhooks::listing;
 const PAGE: i64 = 200;
 /// Contacts have up to 16 KiB each.
 const CONTACT_PAGE: i64 = 32;
+/// Watch reports have up to 1 MiB each.
+const REPORT_PAGE: i64 = 4;
 
 enum Place {
     Account,
@@ -51,6 +54,7 @@ enum Place {
     ReceiptsAfter(PixelId, i64, i64),
     ContactsAfter(PixelId, i64),
     RequestsAfter(PixelId, Option<Uuid>),
+    WatchReportsBefore(PixelId, Option<Uuid>),
     End,
 }
 
@@ -61,15 +65,6 @@ struct Export {
     account_id: AccountId,
     pixel_ids: VecDeque<PixelId>,
     place: Place,
-}
-
-#[derive(Serialize)]
-struct Line<'a, T> {
-    record: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pixel_id: Option<&'a PixelId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<T>,
 }
 
 /// Starts the export of the caller's account. The first lines are written before the response
@@ -114,6 +109,9 @@ impl Export {
             }
             Place::RequestsAfter(pixel_id, after) => {
                 self.requests(&mut lines, pixel_id, after).await?
+            }
+            Place::WatchReportsBefore(pixel_id, before) => {
+                self.watch_reports(&mut lines, pixel_id, before).await?
             }
             Place::End => return Ok(None),
         };
@@ -258,6 +256,21 @@ impl Export {
         let page = page.into_iter().map(|request| (request.request_id, request));
         Ok(match write_page(lines, "erasure_request", Some(&pixel_id), page)? {
             Some(reached) => Place::RequestsAfter(pixel_id, Some(reached)),
+            None => Place::WatchReportsBefore(pixel_id, None),
+        })
+    }
+
+    async fn watch_reports(
+        &self,
+        lines: &mut Vec<u8>,
+        pixel_id: PixelId,
+        before: Option<Uuid>,
+    ) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = silence::list_signed(&mut connection, &pixel_id, before, REPORT_PAGE).await?;
+        let page = page.into_iter().map(|signed| (signed.report.report_id, signed));
+        Ok(match write_page(lines, "watch_report", Some(&pixel_id), page)? {
+            Some(reached) => Place::WatchReportsBefore(pixel_id, Some(reached)),
             None => Place::NextPixel,
         })
     }
@@ -274,35 +287,6 @@ impl Export {
             Err(_) => Vec::new(),
         }
     }
-}
-
-fn write_page<T: Serialize, P>(
-    lines: &mut Vec<u8>,
-    record: &'static str,
-    pixel_id: Option<&PixelId>,
-    page: impl IntoIterator<Item = (P, T)>,
-) -> Result<Option<P>> {
-    let mut written = None;
-    for (place, item) in page {
-        write(lines, record, pixel_id, item)?;
-        written = Some(place);
-        if lines.len() >= PIECE_BYTES {
-            break;
-        }
-    }
-    Ok(written)
-}
-
-fn write<T: Serialize>(
-    lines: &mut Vec<u8>,
-    record: &'static str,
-    pixel_id: Option<&PixelId>,
-    data: impl Into<Option<T>>,
-) -> Result<()> {
-    let line = Line { record, pixel_id, data: data.into() };
-    serde_json::to_writer(&mut *lines, &line).map_err(Error::internal)?;
-    lines.push(b'\n');
-    Ok(())
 }
 
 /// All that is stored for the account.

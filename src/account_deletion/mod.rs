@@ -2,5 +2,6 @@
 
 pub mod deletion;
 pub mod export;
+mod lines;
 mod store;
 pub mod summary;

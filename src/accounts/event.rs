@@ -41,6 +41,8 @@ text_enum! {
         /// `subject`: the pixel, here and below.
         AppearanceChanged = "appearance_changed",
         ConsentTurnedOff = "consent_turned_off",
+        /// The settings of the watch were changed.
+        WatchChanged = "watch_changed",
         PixelCreated = "pixel_created",
         PixelDeleted = "pixel_deleted",
         VisitorErased = "visitor_erased",
@@ -71,7 +73,7 @@ pub struct EventView {
     /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
-    /// `appearance_changed`, `consent_turned_off`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
+    /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
     /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
@@ -80,8 +82,8 @@ pub struct EventView {
     /// A key's prefix, a member's address, the grant of an app, `signup token`, `operator`, `payment provider` or
     /// `service`.
     pub actor: String,
-    /// What it was done to: the prefix of a key, an address, a pixel, the hash of a policy,
-    /// a browser, an import.
+    /// What it was done to: the prefix of a key, a grant, an address, a pixel, the hash of a policy, the subject of a mail,
+    /// a browser, an import, a webhook.
     #[schema(required = true)]
     pub subject: Option<String>,
 }

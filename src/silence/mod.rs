@@ -14,4 +14,4 @@ mod state;
 mod store;
 pub mod view;
 
-pub use store::reports::{delete_reports, find_report};
+pub use store::reports::{delete_reports, find_report, list_signed};

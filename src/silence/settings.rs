@@ -9,6 +9,7 @@ use super::store;
 use super::view::WatchView;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
+use crate::accounts::event::EventKind;
 use crate::accounts::scope::{Operates, Reads};
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
@@ -112,9 +113,14 @@ impl Capability for ChangeWatch {
         let mut transaction = infra.pool.begin().await?;
         let pixel = lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let site = store::sites::find_site(&mut transaction, &pixel_id).await?;
-        let allowed = allowed.unwrap_or(site.allowed);
         let is_public = input.public_page.unwrap_or(site.is_public);
-        store::sites::upsert_settings(&mut transaction, &pixel_id, &allowed, is_public).await?;
+        let allowed = allowed.unwrap_or_else(|| site.allowed.clone());
+        if (&allowed, is_public) != (&site.allowed, site.is_public) {
+            store::sites::upsert_settings(&mut transaction, &pixel_id, &allowed, is_public).await?;
+            let (now, kind) = (infra.clock.now(), EventKind::WatchChanged);
+            let subject = Some(pixel_id.as_str());
+            caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        }
         let view = WatchView::read(&mut transaction, infra, pixel).await?;
         transaction.commit().await?;
         Ok(view)

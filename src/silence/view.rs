@@ -40,6 +40,17 @@ pub struct WatchReportView {
     pub log_entry: Option<i64>,
 }
 
+/// A report as it was signed.
+#[derive(Debug, Serialize)]
+pub struct SignedReport {
+    #[serde(flatten)]
+    pub report: WatchReportView,
+    /// The text of `report.json`, byte for byte.
+    pub text: String,
+    /// The signed note over it, `report.note`.
+    pub note: String,
+}
+
 /// A page of a pixel's reports, newest first.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct WatchReportPage {

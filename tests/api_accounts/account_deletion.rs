@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::shop::Shop;
 use crate::support::stripe::Fault;
 use crate::support::tools::{call, done, refused};
+use crate::support::watch_reports::ReportMade;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 const ACCOUNT: &str = "/v1/account";
@@ -41,6 +42,11 @@ async fn furnish(app: &App, account: &Account, host: &str) -> String {
     app.post("/v1/consent/erasure-requests", asked).await.expect(202);
     let hem = format!("/v1/suppressions/{}", "ab".repeat(32));
     app.call(Method::PUT, &hem, &account.key, Value::Null).await.expect(204);
+    for time in ["2026-03-09T08:00:00.000Z", "2026-03-10T08:00:00.000Z"] {
+        let reports = format!("/v1/pixels/{}/watch-reports", site.pixel_id);
+        let report = ReportMade::of(host).at(time).body();
+        app.call(Method::POST, &reports, &account.key, report).await.expect(201);
+    }
     site.pixel_id
 }
 
@@ -80,6 +86,7 @@ async fn the_export_has_everything_of_the_account_and_nothing_of_another() {
         ("receipt", 2),
         ("contact", 3),
         ("erasure_request", 1),
+        ("watch_report", 2),
         ("end", 1),
     ] {
         assert_eq!(count(&lines, record), expected, "{record}");

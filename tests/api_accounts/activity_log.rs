@@ -32,6 +32,12 @@ async fn the_activity_log_names_each_action_and_its_actor() {
         app.configure(&ann.key, &site.pixel_id, body).await.expect(200);
     }
     expected.push(own("appearance_changed"));
+    step();
+    for _ in 0..2 {
+        let watch = json!({"watch_allow": ["cdn.example"]});
+        app.call(Method::PATCH, &format!("{path}/watch"), &ann.key, watch).await.expect(200);
+    }
+    expected.push(own("watch_changed"));
     let suppression = format!("/v1/suppressions/{}", "ab".repeat(32));
     for (method, kind) in
         [(Method::PUT, "person_suppressed"), (Method::DELETE, "person_unsuppressed")]

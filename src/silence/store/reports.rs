@@ -8,7 +8,7 @@ use crate::proof::format::entry::Kind;
 use crate::proof::publications::find_entries;
 use crate::silence::given::{CheckedReport, GivenReport};
 use crate::silence::state::NewReport;
-use crate::silence::view::WatchReportView;
+use crate::silence::view::{SignedReport, WatchReportView};
 use crate::types::ids::PixelId;
 
 /// Inserts a report; `false` if the pixel has it already.
@@ -154,6 +154,23 @@ pub async fn find_files(
     .fetch_optional(connection)
     .await?;
     Ok(files)
+}
+
+/// Reports with their files, newest first, before `before`.
+pub async fn list_signed(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<SignedReport>> {
+    let mut signed = Vec::new();
+    for report in list_reports(connection, pixel_id, before, limit).await? {
+        // It may have been deleted since it was listed.
+        if let Some(files) = find_files(connection, pixel_id, report.report_id).await? {
+            signed.push(SignedReport { report, text: files.report, note: files.note });
+        }
+    }
+    Ok(signed)
 }
 
 /// The ids and hashes of reports that were received in a period: those of the service first, then the newest.
