@@ -12,7 +12,7 @@ use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::{choice, with};
 use crate::support::waiting::wait_until;
 use crate::support::webhooks::Hooks;
-use crate::support::{Account, Answer, App};
+use crate::support::{Account, Answer, App, tools};
 
 const VISITOR: &str = "visitor-of-a-test";
 
@@ -81,10 +81,46 @@ async fn a_test_choice_is_in_one_table_whatever_else_happens_to_choices() {
     assert_eq!(hooks.sent("hooks.example/a").len(), 1);
 }
 
+/// Ids that a reader may be given: of a test choice, or of nobody.
+struct Asked<'a> {
+    visitor_id: &'a str,
+    receipt_id: &'a str,
+}
+
+const NOBODY: Asked<'_> =
+    Asked { visitor_id: "visitor-of-no-test", receipt_id: "018f5a3c-0000-7000-8000-000000000000" };
+
+impl Asked<'_> {
+    fn is_in(&self, text: &str) -> bool {
+        text.contains(self.visitor_id) || text.contains(self.receipt_id)
+    }
+
+    /// The text as it would be about nobody.
+    fn hidden_in(&self, text: &str) -> String {
+        text.replace(self.visitor_id, NOBODY.visitor_id).replace(self.receipt_id, NOBODY.receipt_id)
+    }
+}
+
+/// Fails if an answer has an id of the test choice, unless it only repeats what was asked: the same
+/// question about nobody then has the same answer.
+async fn is_silent(
+    what: &str,
+    asked: &Asked<'_>,
+    answer: &Answer,
+    nobody: impl Future<Output = Answer>,
+) {
+    if asked.is_in(&answer.text) {
+        let nobody = nobody.await;
+        assert_eq!(answer.status, nobody.status, "{what}");
+        assert_eq!(asked.hidden_in(&answer.lasting_text()), nobody.lasting_text(), "{what}");
+    }
+}
+
 /// The addresses of all `GET` routes, with values in the place of their parameters.
-async fn readers(app: &App, ann: &Account, site: &Site, receipt_id: &str) -> Vec<String> {
+async fn readers(app: &App, ann: &Account, site: &Site, asked: &Asked<'_>) -> Vec<String> {
     let described = app.get("/openapi.json").await.json();
     let paths = described["paths"].as_object().unwrap();
+    let Asked { visitor_id, receipt_id } = asked;
     let mut addresses = Vec::new();
     for (path, operations) in paths {
         // Files of the log are named by numbers, and the links of mails are used once.
@@ -96,10 +132,10 @@ async fn readers(app: &App, ann: &Account, site: &Site, receipt_id: &str) -> Vec
             .replace("{pixel_id}", &site.pixel_id)
             .replace("{pixel}", &site.pixel_id)
             .replace("{account_id}", &ann.account_id)
-            .replace("{visitor_id}", VISITOR)
+            .replace("{visitor_id}", visitor_id)
             .replace("{action}", "viewed_product");
         let query = format!(
-            "pixel_id={}&visitor_id={VISITOR}&receipt_id={receipt_id}&after=0",
+            "pixel_id={}&visitor_id={visitor_id}&receipt_id={receipt_id}&after=0",
             site.pixel_id
         );
         addresses.push(path.clone());
@@ -116,14 +152,61 @@ async fn no_route_reads_a_test_choice_under_the_pixels_own_id() {
     let (hooks, tested) = hooks().await;
     let (app, ann, site) = (&hooks.app, &hooks.ann, &hooks.shop);
     let receipt_id = tested["receipt_id"].as_str().unwrap();
-    for address in readers(app, ann, site, receipt_id).await {
-        let answer = app.call(Method::GET, &address, &ann.key, Value::Null).await;
-        let text = answer.text.replace(&address, "").replace(&address.replace('&', "\\u0026"), "");
-        // Only asking for it by name says the name.
-        let is_echo = text.contains("problem") || answer.status >= 400;
-        assert!(is_echo || !text.contains(receipt_id), "{address}: {text}");
-        assert!(is_echo || !text.contains(VISITOR), "{address}: {text}");
+    let asked = Asked { visitor_id: VISITOR, receipt_id };
+    let of_test = readers(app, ann, site, &asked).await;
+    for (address, about_nobody) in of_test.iter().zip(readers(app, ann, site, &NOBODY).await) {
+        let get = async |address: &str| app.call(Method::GET, address, &ann.key, Value::Null).await;
+        is_silent(address, &asked, &get(address).await, get(&about_nobody)).await;
     }
+    // What is read with a body.
+    let receipts = |asked: &Asked<'_>| {
+        [
+            (
+                "/v1/consent/history",
+                json!({"pixel_id": site.pixel_id, "visitor_id": asked.visitor_id}),
+            ),
+            (
+                "/v1/consent/erasure-requests/history",
+                json!({"pixel_id": site.pixel_id, "visitor_id": asked.visitor_id}),
+            ),
+        ]
+    };
+    for ((path, body), (_, about_nobody)) in receipts(&asked).into_iter().zip(receipts(&NOBODY)) {
+        let answer = app.post(path, body).await;
+        is_silent(path, &asked, &answer, app.post(path, about_nobody)).await;
+    }
+}
+
+#[tokio::test]
+async fn no_tool_reads_a_test_choice_under_the_pixels_own_id() {
+    let (hooks, tested) = hooks().await;
+    let (app, ann, site) = (&hooks.app, &hooks.ann, &hooks.shop);
+    let receipt_id = tested["receipt_id"].as_str().unwrap();
+    let asked = Asked { visitor_id: VISITOR, receipt_id };
+    let mut called = 0;
+    for tool in tools::list(app, "/mcp/x/all", Some(&ann.key)).await {
+        if tool["annotations"]["readOnlyHint"] != true {
+            continue;
+        }
+        let name = tool["name"].as_str().unwrap();
+        let known = tool["inputSchema"]["properties"].as_object().cloned().unwrap_or_default();
+        let call = async |asked: &Asked<'_>| {
+            let values = [
+                ("pixel_id", json!(site.pixel_id)),
+                ("account_id", json!(ann.account_id)),
+                ("visitor_id", json!(asked.visitor_id)),
+                ("receipt_id", json!(asked.receipt_id)),
+            ];
+            let given = values.into_iter().filter(|(name, _)| known.contains_key(*name));
+            let arguments = given.map(|(name, value)| (name.to_owned(), value)).collect::<Value>();
+            let message = json!({"name": name, "arguments": arguments});
+            let request = tools::post_to(app, "/mcp/x/all").bearer_auth(&ann.key);
+            Answer::of(request.json(&tools::message("tools/call", message))).await
+        };
+        is_silent(name, &asked, &call(&asked).await, call(&NOBODY)).await;
+        called += 1;
+    }
+    assert!(called > 20, "the tools were found: {called}");
 }
 
 #[tokio::test]
