@@ -112,19 +112,26 @@ async fn too_large_a_body_is_refused_as_the_service_refuses() {
     let post = async |path: &str, kib: usize| {
         client().post(proxy.url(path)).body(vec![b' '; kib << 10]).send().await.unwrap()
     };
-    // Up to twice its limit the program speaks for itself.
-    assert_eq!(post("/v1/consent/record", 127).await.status(), 200);
-    assert_eq!(post("/v1/pixels/some/contacts", 3 << 10).await.status(), 200);
-    for (path, kib) in [("/v1/consent/record", 129), ("/v1/pixels/some/contacts", (3 << 10) + 1)] {
-        let refused = post(path, kib).await;
-        assert_eq!(refused.status(), 413);
+    // The program itself refuses a body of up to the limit of the proxy, which is higher than its own.
+    let limits = [
+        ("/v1/consent/record", 128),
+        ("/v1/pixels/some/contacts", 3 << 10),
+        ("/v1/pixels/some/watch-reports", 3 << 10),
+        ("/mcp", 3 << 10),
+        ("/mcp/x/all", 3 << 10),
+        ("/v1/consent/proof/verify", 5 << 10),
+    ];
+    for (path, kib) in limits {
+        assert_eq!(post(path, kib).await.status(), 200, "{path}");
+        let refused = post(path, kib + 1).await;
+        assert_eq!(refused.status(), 413, "{path}");
         assert_eq!(refused.headers()["content-type"], "application/problem+json");
         assert_eq!(refused.headers()["access-control-allow-origin"], "*");
         let problem = refused.json::<Value>().await.unwrap();
         assert_eq!(problem["detail"], "request body too large");
         assert_eq!(problem["status"], 413);
     }
-    assert_eq!(node.requests().len(), 2);
+    assert_eq!(node.requests().len(), limits.len());
 }
 
 #[tokio::test]
