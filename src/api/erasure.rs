@@ -35,7 +35,7 @@ described_routes![
 
 /// Erase a visitor
 ///
-/// Receipts and the days on which the popup was shown. Cannot be undone, and the receipts prove
+/// Receipts, contacts that were ever bound to the visitor, and the days on which the popup was shown. Cannot be undone, and the receipts prove
 /// nothing any more. An open request of the visitor is completed by it.
 #[utoipa::path(
     tag = "Consent",

@@ -1,4 +1,4 @@
-//! The transparency log: every policy, notice that was read, and build of the consent tag. Anybody
+//! The transparency log: every policy, notice that was read, build of the consent tag, and watch report. Anybody
 //! can verify that none was changed or removed. Choices are in it as one hash for some seconds, so
 //! that each can be proved and none is disclosed.
 //!

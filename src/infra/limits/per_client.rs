@@ -19,7 +19,7 @@
 //! | [`Limit::Checkouts`] | `checkout`, `portal`, `checkout/success`: each may ask the payment provider | 30 | 10 s |
 //! | [`Limit::Visits`] | what visitors' pages write: `record`, `fire`, `shown` | 600 | 250 ms |
 //! | [`Limit::Refusals`] | declines and withdrawals, when the one before is used up | 600 | 250 ms |
-//! | [`Limit::Histories`] | `history`: each reads up to 200 receipts | 120 | 1 s |
+//! | [`Limit::Histories`] | `history`, `erasure-requests/history`: each reads up to 200 receipts, or 20 requests | 120 | 1 s |
 //! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
 //! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, failed exchanges | 120 | 2 s |
