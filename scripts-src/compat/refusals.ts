@@ -10,7 +10,11 @@ const readCookie = (name: string): string => {
 };
 
 /** The decoded value of a cookie, or else of an entry of local storage, where some tools can store the answer. */
-const readStored = (name: string): string => decodeURIComponent(readCookie(name)) || localStorage.getItem(name) || '';
+const readStored = (name: string): string => {
+  const stored = readCookie(name) || localStorage.getItem(name) || '';
+  // Klaro encodes an entry of local storage like a cookie, and vanilla-cookieconsent does not.
+  return stored[0] === '{' ? stored : decodeURIComponent(stored);
+};
 
 /** `{"categories":["necessary"],…}`: the accepted categories. */
 const vanilla = (): boolean => {

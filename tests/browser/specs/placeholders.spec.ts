@@ -147,16 +147,16 @@ test.describe('a waiting frame', () => {
     await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(video)}` }));
     await page.evaluate(() => addEventListener('pageshow', (event) => ((window as any).cached = event.persisted)));
     await acceptAll(page);
-    const { content, once } = placeholder(page);
-    await expect(content).toHaveText('A video');
+    await expect(placeholder(page).content).toHaveText('A video');
     await page.goto(await shop.put('/second'));
     await expect(popup(page).wayBack).toBeVisible();
     await page.evaluate(() => (window as any).assent.withdraw());
     await page.evaluate(() => history.back());
     // The step back may end an evaluation.
     await expect.poll(() => page.evaluate(() => (window as any).cached).catch(() => null), 'the page came from the cache').toBe(true);
-    await expect(once).toBeVisible();
-    await expect(content).toHaveCount(0);
+    // Playwright does not see into the frames of a page from the cache.
+    const shown = (): Promise<string> => page.locator('iframe').evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.body.innerText ?? '');
+    await expect.poll(shown).toContain('Show once');
   });
 
   test('requests nothing on a prerendered page before it is activated', async ({ page, shop }) => {
