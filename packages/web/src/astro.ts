@@ -1,5 +1,5 @@
 import { gateScript, type ScriptOptions } from './gate.js';
-import { tagAddress, type TagOptions } from './load.js';
+import { tagAddress, tagAttributes, type TagOptions } from './load.js';
 
 /** The part of Astro that the integration uses. */
 interface Setup {
@@ -12,9 +12,9 @@ export interface AstroOptions extends TagOptions {
 }
 
 /** The tag's script is created in the page's head. The address is part of the page, so that the install check finds it. */
-const start = (src: string, nonce = '', layer = ''): void => {
+const start = (src: string, nonce: string, attributes: Record<string, string>): void => {
   const script = Object.assign(document.createElement('script'), { async: true, src, nonce });
-  if (layer) script.dataset.assentLayer = layer;
+  for (const [name, value] of Object.entries(attributes)) script.setAttribute(name, value);
   document.head.prepend(script);
 };
 
@@ -26,7 +26,7 @@ export default ({ scripts = [], ...tag }: AstroOptions) => ({
   name: '@assent/web',
   hooks: {
     'astro:config:setup': ({ injectScript }: Setup): void => {
-      const args = code([tagAddress(tag), tag.nonce ?? '', tag.layer ?? '']).slice(1, -1);
+      const args = code([tagAddress(tag), tag.nonce ?? '', tagAttributes(tag)]).slice(1, -1);
       injectScript('head-inline', `(${start})(${args})`);
       if (!scripts.length) return;
       injectScript('page', `import { keepScripts } from '@assent/web/astro'; keepScripts(${code(scripts)})`);

@@ -1,8 +1,8 @@
 import { createElement, type ReactElement } from 'react';
-import { tagAddress, type TagOptions } from './load.js';
+import { tagAddress, tagAttributes, type TagOptions } from './load.js';
 
 export { ConsentFrame, ConsentScript, Gate, useConsent } from './react.js';
 
 /** The consent tag as a part of the server's HTML: React puts it into the head, once. */
 export const ConsentTag = (options: TagOptions): ReactElement =>
-  createElement('script', { async: true, src: tagAddress(options), nonce: options.nonce, 'data-assent-layer': options.layer });
+  createElement('script', { async: true, src: tagAddress(options), nonce: options.nonce, ...tagAttributes(options) });

@@ -1,4 +1,4 @@
-import { tagAddress, type TagOptions } from './load.js';
+import { tagAddress, tagAttributes, type TagOptions } from './load.js';
 
 /** The parts of Nuxt that the module uses. */
 interface Nuxt {
@@ -21,7 +21,7 @@ const componentOf = (name: string) => {
 /** A Nuxt module: puts the tag first in the head of every page, and imports `useConsent` and the components by itself. */
 export default function assent(options: TagOptions, nuxt: Nuxt): void {
   nuxt.options.app.head.script = [
-    { src: tagAddress(options), async: true, nonce: options.nonce, 'data-assent-layer': options.layer, tagPriority: 'critical' },
+    { src: tagAddress(options), async: true, nonce: options.nonce, ...tagAttributes(options), tagPriority: 'critical' },
     ...(nuxt.options.app.head.script ?? []),
   ];
   nuxt.options.build.transpile.push('@assent/web');

@@ -12,6 +12,7 @@ import { createApp } from 'vue';
 export const Page = () => (
   <Gate purposes={['analytics', 'resolution']} fallback={<p>{useConsent().state}</p>}>
     <ConsentTag service="https://consent.example.com" pixel="p" lang="de" />
+    <ConsentTag service="https://consent.example.com" pixel="test_p" signals="uet clarity" compat="" />
     <ConsentFrame src="https://videos.example/1" purposes="analytics" title="Video" width={320} />
     {/* @ts-expect-error: no such purpose */}
     <Gate purposes="statistics" />
