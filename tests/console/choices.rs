@@ -173,8 +173,9 @@ fn unzipped(bytes: Vec<u8>) -> HashMap<String, String> {
 #[tokio::test]
 async fn evidence_is_one_file_with_everything_that_a_stranger_needs() {
     let (app, ann, site) = app_with_site_and(&[LOG_KEY, ("OPERATOR_NAME", "Assent Ltd")]).await;
-    let saved =
-        app.recorded(&with(&site.acceptance("v-1"), "shown", json!({"language": "de"}))).await;
+    let shown =
+        json!({"language": "de", "act": "keyboard", "seen": "under_5s", "automated": false});
+    let saved = app.recorded(&with(&site.acceptance("v-1"), "shown", shown)).await;
     let person =
         json!([{"hem": hem(1), "contact": {"email": "<b>@x.example"}, "visitor_id": "v-1"}]);
     app.store(&ann.key, &site.pixel_id, person).await.expect(200);
@@ -199,6 +200,8 @@ async fn evidence_is_one_file_with_everything_that_a_stranger_needs() {
         "Assent Ltd",
         &format!("Evidence of a choice on {host}"),
         "the visitor v-1 of",
+        "made with the keyboard, less than five seconds after the popup had opened.",
+        "can forge this report",
         &hem(1),
         "&lt;b&gt;@x.example",
         "Dauer Ihrer Erlaubnis in Tagen: 182.",
@@ -267,6 +270,7 @@ async fn without_a_log_evidence_has_the_page_and_the_receipt() {
     assert_eq!(names, ["README.txt", "evidence.html", "receipt.json"]);
     says(&files["evidence.html"], "This service keeps no public log.");
     says(&files["evidence.html"], "The evidence names a browser, not a person.");
+    assert!(!files["evidence.html"].contains("can forge this report"));
 }
 
 #[tokio::test]

@@ -101,6 +101,7 @@ async fn facts(
     let published = answered(member, event).await;
     let operator = &infra.config.operator;
     let host = pixel.domain.to_string();
+    let words = ChoiceWords::of(event);
     Ok(json!({
         "host": host,
         "pixel_id": pixel.pixel_id,
@@ -110,7 +111,8 @@ async fn facts(
         "operator_email": operator.email.as_ref().map(ToString::to_string),
         "controller": published.as_ref().map(|published| &published.policy.text.controller),
         "sentence": ChoiceWords::sentence(event, &host),
-        "choice": ChoiceWords::of(event).name,
+        "choice": words.name,
+        "action": words.action,
         "origin": receipt.origin,
         "visitor_id": receipt.visitor_id.as_str(),
         "receipt_id": receipt.receipt_id,
