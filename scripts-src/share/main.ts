@@ -138,16 +138,23 @@ const clear = (config: TagConfig, jar: Jar): void => {
   guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
 };
 
+/** The host in the configuration, and whether its subdomains no longer share. */
+const sharingOf = (text: string): { host: string; hasEnded: boolean } => {
+  const host = text.replace(/^-/, '');
+  return { host, hasEnded: host !== text };
+};
+
 /** Shares the choice of the tag with the other subdomains from now on, and lets the tag start. */
 export const share = (config: TagConfig, subscribe: (subscriber: () => void) => void, restore: () => void, start: () => void): void => {
-  const { share: host, ended, base } = config;
+  const { host, hasEnded } = sharingOf(config.share!);
+  const { base } = config;
   const { hostname } = location;
   const section = 'one-choice-for-all-subdomains';
-  const jar = jarOf(config.pixel, host!, config.days);
+  const jar = jarOf(config.pixel, host, config.days);
   delete config.share;
   // A page of another host cannot set the cookie.
   const isBelow = ('.' + hostname).endsWith('.' + host);
-  if (isBelow && ended) clear(config, jar);
+  if (isBelow && hasEnded) clear(config, jar);
   else if (isBelow) {
     if (!isSecureContext) explain(base, section, 'the choice on this page is not shared: the cookie needs HTTPS.');
     const { first, sync } = synchronizer({ config, restore }, jar);
@@ -158,6 +165,6 @@ export const share = (config: TagConfig, subscribe: (subscriber: () => void) => 
     document.addEventListener('visibilitychange', sync);
     addEventListener('pageshow', sync);
     setInterval(sync, POLL_MS);
-  } else if (!ended) explain(base, section, `the choice on ${hostname} is not shared: the cookie is for ${host} and its subdomains.`);
+  } else if (!hasEnded) explain(base, section, `the choice on ${hostname} is not shared: the cookie is for ${host} and its subdomains.`);
   start();
 };

@@ -53,10 +53,11 @@ export interface TagConfig extends BaseConfig {
   position: 'bottom' | 'bottom-left' | 'bottom-right' | 'top' | 'center';
   /** The corner of the small button that opens the preferences; null if the site has a control of its own. */
   corner: 'bottom-left' | 'bottom-right' | 'top-left' | 'top-right' | null;
-  /** The host whose subdomains share one choice. A module removes it when it has read the choice. */
+  /**
+   * The host whose subdomains share one choice. After a `-`, they no longer do, and the cookie is removed. A module removes
+   * it when it has read the choice.
+   */
   share?: string;
-  /** The subdomains no longer share it, and the cookie is removed. */
-  ended?: true;
 }
 
 /** The configuration of the reopened popup, which gets everything else from the consent tag. */

@@ -112,12 +112,9 @@ pub struct TagConfig<'a> {
     css: String,
     position: Position,
     corner: Option<Corner>,
-    /// The host whose subdomains share one choice.
+    /// The host whose subdomains share one choice; after a `-`, they no longer do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<&'a str>,
-    /// They no longer do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<bool>,
+    share: Option<Cow<'a, str>>,
 }
 
 pub struct Draft<'a> {
@@ -131,16 +128,20 @@ impl<'a> TagConfig<'a> {
         let (pixel_id, appearance) = (&site.pixel.pixel_id, site.appearance.as_ref());
         let draft = Draft { pixel_id, text: &policy.text, appearance };
         let config = Self::of_draft(base, &draft, locale);
-        let share = (site.sharing != Sharing::Off).then(|| site.pixel.domain.as_str());
-        let ended = (site.sharing == Sharing::Ended).then_some(true);
-        Self { hash: &policy.hash, version: policy.version, share, ended, ..config }
+        let host = site.pixel.domain.as_str();
+        let share = match site.sharing {
+            Sharing::Off => None,
+            Sharing::On => Some(host.into()),
+            Sharing::Ended => Some(format!("-{host}").into()),
+        };
+        Self { hash: &policy.hash, version: policy.version, share, ..config }
     }
 
     /// With the test id, and a title that says so. Without sharing: its cookie would replace that of the site's
     /// visitors on a staging site below the pixel's host.
     pub fn for_tests(mut self, test_id: &'a PixelId) -> Self {
         self.pixel = test_id;
-        (self.share, self.ended) = (None, None);
+        self.share = None;
         if let Some(title) = self.texts.first_mut() {
             *title = title.take().map(|title| format!("{TEST_MARK}{title}").into());
         }
@@ -174,7 +175,6 @@ impl<'a> TagConfig<'a> {
             position: appearance.position.unwrap_or(Position::Bottom),
             corner: appearance.corner(),
             share: None,
-            ended: None,
         }
     }
 }

@@ -93,6 +93,14 @@ test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage),
     expect(sizes.filter(([, size]) => size > 6_900)).toEqual([]);
   });
 
+  test('the consent tag of a site whose subdomains no longer share one choice keeps its budget in every language', async ({ shop }) => {
+    await shop.configure({ ...PLAIN_POLICY, share_subdomains: true });
+    await shop.configure({ ...PLAIN_POLICY, share_subdomains: false });
+    const isOf = (text: string): boolean => text.includes(`"share":"-${shop.pixel.host}"`);
+    const sizes = await sizesOf('the consent tag after sharing', `${shop.base}/px/${shop.pixel.id}.js`, isOf);
+    expect(sizes.filter(([, size]) => size > 6_900)).toEqual([]);
+  });
+
   test('the placeholders keep their budget in every language', async ({ shop }) => {
     const seen = new Set<string>();
     const sizes = await sizesOf('the placeholders', `${shop.base}/placeholders.js`, (text) => seen.size < seen.add(text).size);

@@ -60,7 +60,7 @@ const forge = (page: Page, shop: Shop, { pixel = shop.pixel.id, state: kind = 'a
 const shareFromNowOn = async (shop: Shop, share: boolean): Promise<void> => {
   await shop.configure({ ...PLAIN_POLICY, share_subdomains: share });
   const tag = async (): Promise<string> => (await fetch(`${shop.base}/px/${shop.pixel.id}.js`)).text();
-  await expect.poll(async () => (await tag()).includes(share ? '"share":' : '"ended":true')).toBe(true);
+  await expect.poll(async () => (await tag()).includes(`"share":"${share ? '' : '-'}${shop.pixel.host}"`)).toBe(true);
 };
 
 /** Records an acceptance as any page of the site can. */
