@@ -7,7 +7,7 @@ import { choice } from './session';
 const push = function (..._command: unknown[]): void {
   const page = window as unknown as Record<string, unknown[] | undefined>;
   guard(() => {
-    const layer = document.querySelector<HTMLElement>('script[data-assent-layer]')?.dataset.assentLayer || 'dataLayer';
+    const layer = document.querySelector<HTMLElement>('[data-assent-layer]')?.dataset.assentLayer || 'dataLayer';
     (page[layer] || (page[layer] = [])).push(arguments);
   });
 };

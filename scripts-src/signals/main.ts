@@ -24,8 +24,9 @@ const notifyVendor = (name: string): void => {
   const text = JSON.stringify(current);
   if (sent.get(name) === text) return;
   if (!sent.has(name)) vendor.deny?.();
-  sent.set(name, text);
   vendor.update(current);
+  // A vendor whose interface has failed receives the next signal in any case.
+  sent.set(name, text);
 };
 
 /** The vendors whose interface is awaited. */

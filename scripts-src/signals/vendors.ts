@@ -66,7 +66,7 @@ export const VENDORS: Record<string, Vendor> = {
   shopify: {
     isReady() {
       const { Shopify } = page;
-      if (Shopify?.customerPrivacy) return true;
+      if (Shopify?.customerPrivacy?.setTrackingConsent) return true;
       if (Shopify?.loadFeatures && !loadingShopify) {
         loadingShopify = true;
         Shopify.loadFeatures([{ name: 'consent-tracking-api', version: '0.1' }], () => {});

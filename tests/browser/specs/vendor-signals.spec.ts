@@ -1,6 +1,7 @@
 import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
-import { acceptAll, expect, popup, returnToTab, settle, Shop, switchGpcOn, test } from '../support/fixtures';
+import { acceptAll, expect, failOnErrors, popup, returnToTab, sendGpc, settle, Shop, switchGpcOn, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
 import { clarityLibrary, commands, SNIPPETS, Signal, lastSignal } from '../support/vendors';
 
 /** Consent signals for the vendors that a page names in `data-assent-signals`. */
@@ -11,9 +12,10 @@ const VENDORS = Object.keys(SNIPPETS);
 const HAS_STATISTICS = new Set(['clarity', 'shopify', 'wordpress']);
 
 /** A page with the vendors' own snippets before the tag. */
-const putPage = (shop: Shop, vendors: string | string[], path = '/'): Promise<string> => {
+const putPage = (shop: Shop, vendors: string | string[], path = '/', more: { host?: string; body?: string } = {}): Promise<string> => {
   const names = [vendors].flat();
   return shop.put(path, {
+    ...more,
     head: names.map((name) => `<script>${SNIPPETS[name]}</script>`).join(''),
     snippet: shop.policy.snippet.replace('<script ', `<script data-assent-signals="${names.join(' ')}" `),
   });
@@ -21,6 +23,16 @@ const putPage = (shop: Shop, vendors: string | string[], path = '/'): Promise<st
 
 const call = (page: Page, name: string, ...args: unknown[]): Promise<unknown> =>
   page.evaluate(([name, args]) => (window as any).assent[name](...args), [name, args] as [string, unknown[]]);
+
+/** Withdraws as the visitor's own page of the service does, of which the tag only knows that it was opened. */
+const withdrawOnOwnPage = (page: Page): Promise<void> =>
+  page.evaluate(async () => {
+    const { pixel, visitor } = (window as any).assent.get();
+    const { origin } = new URL(document.querySelector<HTMLScriptElement>('script[src*="/px/"]')!.src);
+    const body = { pixel_id: pixel, visitor_id: visitor, url: location.href, consent: 'withdrawn', affirmative: false, purposes: [] };
+    await fetch(`${origin}/v1/consent/record`, { method: 'POST', body: JSON.stringify(body) });
+    localStorage.setItem(`assent:${pixel}?`, String(Date.now()));
+  });
 
 const NOTHING: Signal = { ads: false, statistics: false };
 const ALL: Signal = { ads: true, statistics: true };
@@ -31,6 +43,24 @@ const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promis
   ['an acceptance of everything', (page) => acceptAll(page), ALL],
   ['an acceptance of statistics', (page) => call(page, 'accept', ['analytics']), { ads: false, statistics: true }],
   ['an acceptance of recognition', (page) => call(page, 'accept', ['resolution']), { ads: true, statistics: false }],
+  [
+    'statistics were saved in the preferences',
+    async (page) => {
+      await popup(page).choose.click();
+      await popup(page).purpose('Statistics').check();
+      await popup(page).save.click();
+    },
+    { ads: false, statistics: true },
+  ],
+  ['the popup was closed with Esc', async (page) => (await popup(page).accept.press('Escape'), expect(popup(page).banner).toBeHidden()), NOTHING],
+  [
+    'an acceptance that cannot be recorded',
+    async (page) => {
+      await page.route('**/v1/consent/record', (route) => route.abort());
+      expect(await call(page, 'accept')).toBe(false);
+    },
+    NOTHING,
+  ],
   ['a decline', (page) => popup(page).decline.click(), NOTHING],
   ['a withdrawal', async (page) => (await acceptAll(page), call(page, 'withdraw')), NOTHING],
   ['a decline after an acceptance', async (page) => (await acceptAll(page), call(page, 'decline')), NOTHING],
@@ -38,6 +68,8 @@ const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promis
   ['an acceptance after a decline', async (page) => (await call(page, 'decline'), call(page, 'accept')), ALL],
   ['an acceptance on an earlier page', async (page, next) => (await acceptAll(page), next()), ALL],
   ['a withdrawal on an earlier page', async (page, next) => (await acceptAll(page), await call(page, 'withdraw'), next()), NOTHING],
+  ['a withdrawal on the visitor’s own page', async (page) => (await acceptAll(page), await withdrawOnOwnPage(page), returnToTab(page)), NOTHING],
+  ['Global Privacy Control on a later page', async (page, next) => (await acceptAll(page), await sendGpc(page), next()), NOTHING],
   [
     'Global Privacy Control switched on',
     async (page) => (await acceptAll(page), await switchGpcOn(page), returnToTab(page)),
@@ -82,6 +114,31 @@ for (const [what, act, signal] of TRANSITIONS) {
     await expectEverywhere(page, signal);
   });
 }
+
+test('every vendor knows the state after “Always allow” in a placeholder', async ({ page, shop }) => {
+  const video = await shop.put('/video', { html: '<h2>A video</h2>' });
+  const body = `<h1>x</h1><iframe data-assent="analytics" data-src="${video}" width="560" height="315" title="Video"></iframe>`;
+  await page.goto(await putPage(shop, VENDORS, '/', { body }));
+  await page.frameLocator('iframe').getByRole('button', { name: 'Always allow' }).click();
+  await expectEverywhere(page, { ads: false, statistics: true });
+});
+
+test.describe('on a site with one choice for all subdomains', () => {
+  test.use({ zone: 'localhost', consent: { ...PLAIN_POLICY, share_subdomains: true } });
+
+  test('every vendor on another subdomain knows of an acceptance and of a withdrawal', async ({ page, context, shop }) => {
+    await page.goto(await putPage(shop, VENDORS, '/', { host: `a.${shop.pixel.host}` }));
+    const other = await context.newPage();
+    failOnErrors(other);
+    await other.goto(await putPage(shop, VENDORS, '/', { host: `b.${shop.pixel.host}` }));
+    await expect(popup(other).banner).toBeVisible();
+    await expectEverywhere(other, NOTHING);
+    await acceptAll(page);
+    await expectEverywhere(other, ALL);
+    await call(page, 'withdraw');
+    await expectEverywhere(other, NOTHING);
+  });
+});
 
 test('every vendor is denied when the notice has changed', async ({ page, shop }) => {
   await page.goto(await putPage(shop, VENDORS));
