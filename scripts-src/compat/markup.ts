@@ -4,10 +4,12 @@ import type { CategoryMap } from './categories';
 
 type Trusted = (text: string, create?: string) => string;
 
-/** Elements of Cookiebot, vanilla-cookieconsent, Klaro and OneTrust that wait. */
-const FOREIGN = ['[data-cookieconsent]', '[data-category]', '[data-name]', '[class*=optanon-category-]']
-  .map((which) => `script[type="text/plain"]${which},iframe${which}`)
-  .join();
+/** The marks of Cookiebot, vanilla-cookieconsent, Klaro and OneTrust. */
+const MARKS = ['[data-cookieconsent]', '[data-category]', '[data-name]', '[class*=optanon-category-]'];
+/** Marked elements that wait. */
+const FOREIGN = MARKS.map((mark) => `script[type="text/plain"]${mark},iframe${mark}`).join();
+/** Marked elements that were not translated. Attributes such as `data-name` have other meanings too. */
+const UNTRANSLATED = MARKS.map((mark) => `${mark}:not([data-assent])`).join();
 
 /** The categories or services that an element names. All of them are needed. */
 const categoriesOf = ({ dataset, className }: HTMLElement): string[] => {
@@ -21,12 +23,12 @@ const seen = new WeakSet<Element>();
 export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): void => {
   document.querySelectorAll<HTMLElement>(FOREIGN).forEach((element) => {
     if (seen.has(element) || element.dataset.assent !== undefined) return;
-    seen.add(element);
     const isFrame = element.localName === 'iframe';
     const { dataset } = element;
     const source = dataset.cookieblockSrc || dataset.src;
     // A frame that shows its content already does not wait.
     if (isFrame && !source) return;
+    seen.add(element);
     const categories = categoriesOf(element);
     const unknown = categories.filter((name) => !map[name.toLowerCase()]);
     if (unknown[0]) {
@@ -45,4 +47,17 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
       }
     }
   });
+  document.querySelectorAll<HTMLElement>(UNTRANSLATED).forEach((element) => {
+    if (!seen.has(element) && categoriesOf(element).some((name) => map[name.toLowerCase()])) reportUntranslated(element, base);
+  });
+};
+
+/** Reports an element that has a known category and does not wait, or waits for nothing that is done here. */
+const reportUntranslated = (element: HTMLElement, base: string): void => {
+  const { dataset, localName } = element;
+  const isLoaded = localName === 'script' || (localName === 'iframe' && element.hasAttribute('src'));
+  if (!isLoaded && !(dataset.src || dataset.cookieblockSrc || dataset.cookieblockHref)) return;
+  seen.add(element);
+  const problem = isLoaded ? 'has not waited: scripts wait with type="text/plain", frames with data-src.' : 'is never loaded: only scripts and frames are.';
+  explain(base, 'migrate', `a <${localName}> with the markup of another tool ${problem}`, element);
 };

@@ -4,8 +4,8 @@ import type { Session } from './session';
 
 /** The attributes that determine the content of a frame. */
 type Content = Record<'src' | 'srcdoc', string | null>;
-/** The content that frames showed before consent. */
-const placeholders = new WeakMap<HTMLIFrameElement, Content>();
+/** The content that frames showed before consent, and the address that has replaced it. */
+const replaced = new WeakMap<HTMLIFrameElement, Content & { by: string }>();
 
 const ATTRIBUTES = ['src', 'srcdoc'] as const;
 
@@ -23,8 +23,9 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
   frame.replaceWith(position);
   for (const name of ATTRIBUTES) {
     const value = content[name];
-    if (value === null) frame.removeAttribute(name);
-    else frame.setAttribute(name, name === 'srcdoc' ? trusted(value, 'createHTML') : value);
+    frame.removeAttribute(name);
+    // Markup that the page's Trusted Types forbid is left out. The frame, and those after it, must be blocked all the same.
+    if (value !== null) guard(() => frame.setAttribute(name, name === 'srcdoc' ? trusted(value, 'createHTML') : value));
   }
   position.replaceWith(frame);
 };
@@ -42,12 +43,14 @@ const isWanted = (frame: HTMLIFrameElement, { choice }: Session): boolean => {
 export const switchFrame = (frame: HTMLIFrameElement, isPermitted: boolean, session: Session): void => {
   const content = contentOf(frame);
   const { src, assentPlaceholder } = frame.dataset;
-  const isShown = content.src === src && content.srcdoc === null;
+  const before = replaced.get(frame);
+  const shows = (address?: string): boolean => content.src === address && content.srcdoc === null;
+  // The page may have changed `data-src` since: the earlier content must not stay, nor return as a placeholder.
+  const isShown = shows(src) || shows(before?.by);
   const mayShow = isPermitted || isWanted(frame, session);
-  if (mayShow !== isShown) {
-    if (mayShow) placeholders.set(frame, content);
-    const next = mayShow ? { src: src!, srcdoc: null } : placeholders.get(frame) || { src: null, srcdoc: null };
-    show(frame, next, session.trusted);
+  if (mayShow ? !shows(src) : isShown) {
+    if (mayShow) replaced.set(frame, { ...((isShown && before) || content), by: src! });
+    show(frame, mayShow ? { src: src!, srcdoc: null } : before || { src: null, srcdoc: null }, session.trusted);
   }
   if (mayShow || assentPlaceholder === 'none' || ATTRIBUTES.some((name) => frame.hasAttribute(name))) return;
   const showOnce = (): void => {

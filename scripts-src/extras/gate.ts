@@ -1,8 +1,8 @@
 import { splitNames } from '../consent-tag/choice';
-import { GATED_FRAMES, GATED_SCRIPTS } from '../shared/gated';
 import { guard } from '../shared/guard';
 import { switchFrame } from './frames';
 import { load } from './load';
+import { report } from './report';
 import { isStarted, type Started, start } from './scripts';
 import type { Session } from './session';
 
@@ -33,29 +33,25 @@ export const applyGate = async (session: Session): Promise<void> => {
   });
   const foreign = document.querySelector<HTMLElement>('[data-assent-compat]');
   if (foreign) await guard(async () => (await load('compat')).translate(foreign, session));
-  document.querySelectorAll<HTMLElement>(GATED_SCRIPTS + GATED_FRAMES).forEach((element) => {
+  const { base, purposes } = session.config;
+  document.querySelectorAll<HTMLElement>('[data-assent]').forEach((element) => {
     const needs = splitNames(element.dataset.assent);
     const isPermitted = session.permitted(needs);
-    if (element instanceof HTMLIFrameElement && !('src' in element.dataset)) return report(element, 'frame', element.src);
-    if (!isPermitted && !(needs[0] && needs.every((purpose) => session.config.purposes.includes(purpose)))) {
-      report(element, 'purpose', '' + needs);
-    }
-    if (element instanceof HTMLIFrameElement) switchFrame(element, isPermitted, session);
-    else if (isPermitted && !isStarted(element) && !pending.has(element as HTMLScriptElement)) {
+    if (element instanceof HTMLIFrameElement) {
+      if (!('src' in element.dataset)) return report(element, 'frame', element.src);
+      switchFrame(element, isPermitted, session);
+    } else if (element.matches('script[type="text/plain"]')) {
       const script = element as HTMLScriptElement;
-      pending.set(script, { needs });
-      queue = queue.then(() => run(script, session)).catch(() => {});
+      if (isPermitted && !isStarted(script) && !pending.has(script)) {
+        pending.set(script, { needs });
+        queue = queue.then(() => run(script, session)).catch(() => {});
+      }
+      // The identification tag was loaded after consent, and declares what it stores.
+    } else if (!isStarted(element) && !element.getAttribute('src')?.startsWith(base + '/pixels/')) {
+      return report(element, 'kind', element.localName);
     }
+    if (!isPermitted && !(needs[0] && needs.every((purpose) => purposes.includes(purpose)))) report(element, 'purpose', '' + needs);
   });
-};
-
-const reported = new WeakSet<Element>();
-
-/** Tells the developer of an element that will never do what its attributes say. */
-const report = (element: Element, code: 'frame' | 'purpose', detail: string): void => {
-  if (reported.has(element)) return;
-  reported.add(element);
-  guard(async () => (await load('hints')).hint(code, detail, element));
 };
 
 /** Resolves when the next script may run. */

@@ -1,6 +1,7 @@
 import { h, hostOf, showIn } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { load } from './load';
+import { report } from './report';
 
 /** The visible part of the interface. */
 const shownIn = (frame: HTMLElement): HTMLElement | null => frame.querySelector('dialog,.p,.w:not([hidden])');
@@ -25,21 +26,13 @@ const candidateParents = (): Element[] => {
   return [...modal, document.body, document.documentElement].filter(Boolean) as Element[];
 };
 
-let isReported = false;
-
-const reportRemoved = (): void => {
-  if (isReported) return;
-  isReported = true;
-  guard(async () => (await load('hints')).hint('removed'));
-};
-
 /**
  * Makes the interface reachable on a page that has made its body, all children of its body, or everything but its own
  * dialog inert or hidden.
  */
 export const reach = (frame: HTMLElement): void => {
   const host = hostOf(frame);
-  if (!host.isConnected) return reportRemoved();
+  if (!host.isConnected) return report(host, 'removed');
   // During its first moments the interface ignores presses in any case.
   if (frame.style.opacity) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');

@@ -43,7 +43,7 @@ const recreate = (script: HTMLScriptElement, trusted: Trusted): HTMLScriptElemen
 
 const startedElements = new WeakSet<Element>();
 
-/** Whether an element was started here, although it looks like a waiting one. */
+/** Whether an element was started here. It looks like a waiting one once it has run. */
 export const isStarted = (script: Element): boolean => startedElements.has(script);
 
 /**
@@ -51,7 +51,6 @@ export const isStarted = (script: Element): boolean => startedElements.has(scrip
  * cache of pages, is then subject to the gate too.
  */
 const markAsWaiting = (script: HTMLScriptElement): void => {
-  startedElements.add(script);
   script.type = 'text/plain';
 };
 
@@ -66,6 +65,7 @@ const onEnd = (element: HTMLScriptElement, run: (type: string) => void): void =>
 /** Starts a script at its position. `end` is called after it has run or failed to load, if the browser reports that. */
 export const start = (script: HTMLScriptElement, trusted: Trusted, end: () => void): Started => {
   const fresh = recreate(script, trusted);
+  startedElements.add(fresh || script);
   return fresh ? replace(script, fresh, trusted, end) : restart(script, end);
 };
 

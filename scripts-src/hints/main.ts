@@ -22,6 +22,7 @@ const TEXTS: Record<string, [section: string, text: (detail: string) => string]>
     'gate-scripts-and-frames',
     (src) => `a frame with data-assent has no data-src, so it ${src ? `has loaded ${src} without waiting` : 'shows nothing'}. Write its address into data-src instead of src.`,
   ],
+  kind: ['gate-scripts-and-frames', (name) => `a <${name}> with data-assent does not wait: only <script type="text/plain"> and <iframe data-src> do.`],
   purpose: ['gate-scripts-and-frames', (names) => `an element waits for “${names}”, which visitors are not asked for here. It is never loaded.`],
 };
 

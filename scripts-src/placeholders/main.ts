@@ -25,6 +25,15 @@ const waiting = new WeakMap<HTMLIFrameElement, Waiting>();
 /** The frames that are reported as too narrow. */
 const narrow = new WeakSet<HTMLIFrameElement>();
 
+/** The address that a frame shows after consent; undefined if it is not valid. */
+const addressOf = (frame: HTMLIFrameElement): URL | undefined => {
+  try {
+    return new URL(frame.dataset.src!, document.baseURI);
+  } catch {
+    return undefined;
+  }
+};
+
 /**
  * Shows the placeholder of a frame in its own empty document. The page's document stays as it is, so nothing moves, focus
  * order and scrolling are those of the frame, and no policy of the page about strings of markup applies.
@@ -36,6 +45,7 @@ export const placehold = (frame: HTMLIFrameElement, session: Session, showOnce: 
     if (!frame.contentDocument && frame.hasAttribute('sandbox')) {
       explain(session.config.base, 'videos-and-maps', 'a frame with “sandbox” and without “allow-same-origin” shows no placeholder.', frame);
     }
+    if (!addressOf(frame)) explain(session.config.base, 'videos-and-maps', `the address “${frame.dataset.src}” of a frame is not valid. It is never loaded.`, frame);
   }
   waiting.set(frame, { session, showOnce });
   draw(frame);
@@ -44,6 +54,7 @@ export const placehold = (frame: HTMLIFrameElement, session: Session, showOnce: 
 const draw = (frame: HTMLIFrameElement): void => {
   const inner = frame.contentDocument;
   const { session } = waiting.get(frame)!;
+  if (!addressOf(frame)) return;
   const isEmpty = inner?.body && !inner.body.firstChild && !frame.hasAttribute('src') && !frame.hasAttribute('srcdoc');
   if (!isEmpty) return;
   if (frame.clientWidth && frame.clientWidth < MIN_WIDTH) {
@@ -78,7 +89,7 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
   const { session, showOnce } = waiting.get(frame)!;
   const { base, pixel, lang, shown, purposes } = session.config;
   const needs = splitNames(frame.dataset.assent);
-  const provider = providerOf(new URL(frame.dataset.src!, document.baseURI));
+  const provider = providerOf(addressOf(frame)!);
   const titles = shown.filter(([purpose]) => needs.includes(purpose)).map(([, title]) => title);
   const asks = titles[0] && texts.asks.replace('{purposes}', titles.join(', '));
   const message = h('p', { className: 'm', role: 'alert' });

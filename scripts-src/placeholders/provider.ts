@@ -6,8 +6,11 @@ const NAMES: [hosts: RegExp, name: string][] = [
   [/(^|\.)openstreetmap\.org$/, 'OpenStreetMap'],
 ];
 
-/** The name of the service that a frame shows: the host, unless visitors know it by another name. */
+/**
+ * The name of the service that a frame shows: the host, unless visitors know it by another name. An address without a host
+ * (`data:`) contains the page's own content.
+ */
 export const providerOf = ({ hostname, pathname }: URL): string => {
   const name = NAMES.find(([hosts]) => hosts.test(hostname) || hosts.test(hostname + pathname));
-  return name ? name[1] : hostname.replace(/^www\./, '');
+  return name ? name[1] : (hostname || location.hostname).replace(/^www\./, '');
 };

@@ -1,4 +1,5 @@
 import type { RecheckConfig, TagConfig } from '../shared/config';
+import { explain } from '../shared/explain';
 import type { Send } from '../shared/http';
 
 declare const __ASSENT_CONFIG__: RecheckConfig;
@@ -20,5 +21,6 @@ export const refresh = async (config: TagConfig, send: Send): Promise<void> => {
   } catch {
     const FAILED = config.texts.length - 1;
     config.texts[FAILED] = reload;
+    explain(config.base, 'popup', 'the acceptance is not recorded: the popup is off, or this page has an outdated tag.');
   }
 };

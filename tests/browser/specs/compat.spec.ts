@@ -1,6 +1,7 @@
 import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, sendGpc, settle, Shop, state, test } from '../support/fixtures';
 import { cookiebot, KLARO, oneTrust, VANILLA } from '../support/consent-tools';
+import { readLog } from '../support/integrator';
 
 /** Pages that are marked up for another consent tool, with `data-assent-compat` on the tag. */
 
@@ -102,6 +103,26 @@ test('a category without a purpose is never permitted, and the developer is told
   await expect.poll(() => ran(page)).toEqual(['preferences']);
 });
 
+test('the developer is told of marked elements that are not supported or have not waited, and of no others', async ({ page, shop }) => {
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
+  const video = await shop.put('/video', { body: '<h2>A video</h2>', snippet: '<!---->' });
+  const body = `<h1>x</h1><img data-cookieconsent="marketing" data-cookieblock-src="/x.png" alt="">
+    <iframe class="optanon-category-C0004" src="${video}" title="Video"></iframe>
+    <script data-cookieconsent="statistics">${note('early')}</script>
+    <script data-cookieconsent="ignore">1</script><img data-name="Ann" data-src="/ann.png" alt=""><div data-category="ads">Offers</div>
+    <script type="text/plain" data-cookieconsent="statistics">${note('statistics')}</script>`;
+  await page.goto(await shop.put('/', { body, snippet: snippetOf(shop) }));
+  await acceptAll(page);
+  await expect.poll(() => ran(page)).toEqual(['early', 'statistics']);
+  await settle(page);
+  const problems = messages.filter((text) => text.startsWith('Assent: ')).join('\n');
+  expect(problems).toContain('a <img> with the markup of another tool is never loaded');
+  expect(problems).toContain('a <iframe> with the markup of another tool has not waited');
+  expect(problems).toContain('a <script> with the markup of another tool has not waited');
+  expect(problems.match(/Assent: /g)).toHaveLength(3);
+});
+
 /** Sets a cookie of the shop's host before its first page. */
 const setCookies = (page: Page, shop: Shop, cookies: Record<string, string>): Promise<void> =>
   page.context().addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, url: shop.origin })));
@@ -179,6 +200,7 @@ for (const [tool, answer] of TOOLS) {
     await page.goto(await shop.put('/', { snippet: snippetOf(shop, compat) }));
     await expect(popup(page).wayBack).toBeVisible();
     expect(await state(page)).toMatchObject({ state: 'declined' });
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0]).toMatchObject({ consent_state: 'declined', shown: { act: 'page' } });
     // The visitor can still change it, and the older refusal does not return.
     await page.evaluate(() => (window as any).assent.accept());
     await page.reload();

@@ -82,6 +82,22 @@ test('no element of the popup has a name that block lists contain', async ({ pag
   expect(names).not.toMatch(/cookie|consent|gdpr|banner|cmp|ccpa|overlay|popup|tracking/i);
 });
 
+test('where Trusted Types forbid the markup of a frame’s own placeholder, a withdrawal empties all frames', async ({ page, shop }) => {
+  const video = await shop.put('/video', { html: '<h2>A video</h2>' });
+  const frame = (id: string, more: string): string =>
+    `<div id="${id}"><iframe ${more} data-assent="analytics" data-src="${video}" title="${id}" width="400" height="300"></iframe></div>`;
+  const body = `<h1>x</h1>${frame('one', 'srcdoc="<p>Own words</p>"')}${frame('two', '')}`;
+  const headers = { 'Content-Security-Policy': "require-trusted-types-for 'script'; trusted-types 'none'" };
+  await page.goto(await shop.put('/', { body, headers }));
+  await expect(page.frameLocator('#one iframe').getByText('Own words')).toBeVisible();
+  await acceptAll(page);
+  const shown = (id: string) => page.frameLocator(`#${id} iframe`).locator('h2');
+  for (const id of ['one', 'two']) await expect(shown(id)).toHaveText('A video');
+  await page.evaluate(() => (window as any).assent.withdraw());
+  for (const id of ['one', 'two']) await expect(shown(id)).toHaveCount(0);
+  await expect(page.frameLocator('#two iframe').getByRole('button', { name: 'Show once' })).toBeVisible();
+});
+
 test.describe('a page that requires Trusted Types', () => {
   const policies: [string, string, boolean][] = [
     ['and allows the policy', "require-trusted-types-for 'script'; trusted-types assent", true],

@@ -129,6 +129,43 @@ test.describe('the console says why nothing happens', () => {
     expect(messages().split('\n')).toHaveLength(2);
   });
 
+  test('for a frame whose address is not valid', async ({ page, shop }) => {
+    const messages = listen(page);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe data-assent="analytics" data-src="https://" title="Map"></iframe>' }));
+    await expect.poll(messages).toContain('the address “https://” of a frame is not valid');
+  });
+
+  test('for elements that do not wait, once each, and not for scripts that the tag has started', async ({ page, shop }) => {
+    const messages = listen(page);
+    await page.route('**/slow.js', async (route) => {
+      await new Promise((done) => setTimeout(done, 300));
+      await route.fulfill({ contentType: 'application/javascript', body: 'window.slow = 1' });
+    });
+    const body = `<h1>x</h1><script data-assent="analytics">window.early = 1</script><img data-assent="analytics" data-src="/x.png" alt="">
+      <script type="text/plain" data-assent="analytics" src="/slow.js"></script>
+      <script type="text/plain" data-assent="analytics">window.inline = 1</script>`;
+    await page.goto(await shop.put('/', { body }));
+    expect(await page.evaluate(() => (window as any).early), 'it has not waited').toBe(1);
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await expect.poll(() => page.evaluate(() => [(window as any).slow, (window as any).inline])).toEqual([1, 1]);
+    await page.evaluate(() => document.body.append(document.createElement('p')));
+    await expect.poll(messages).toContain('a <script> with data-assent does not wait');
+    await expect.poll(messages).toContain('a <img> with data-assent does not wait');
+    await settle(page);
+    expect(messages().split('\n')).toHaveLength(2);
+  });
+
+  test('for an acceptance that the service does not record', async ({ page, shop }) => {
+    const messages = listen(page);
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await page.route('**/v1/consent/record', (route) => route.fulfill({ status: 204, headers: { 'Access-Control-Allow-Origin': '*' } }));
+    expect(await page.evaluate(() => (window as any).assent.accept())).toBe(false);
+    await expect.poll(messages).toContain('the acceptance is not recorded');
+    expect(messages()).toContain(`${shop.base}/guide/tag#popup`);
+  });
+
   test('for a page that removes the popup again and again', async ({ page, shop }) => {
     const messages = listen(page);
     const remover = "<script>new MutationObserver(() => document.querySelector('assent-ui')?.remove()).observe(document, { childList: true, subtree: true })</script>";

@@ -115,6 +115,28 @@ test.describe('gated frames', () => {
     expect(await page.evaluate(() => history.length)).toBe(entries);
   });
 
+  test('whose address the page changes show neither address after a withdrawal', async ({ page, shop }) => {
+    const put = (name: string): Promise<string> => shop.put(`/${name}`, { body: `<h1>${name}</h1>`, snippet: '<!---->' });
+    const [one, other] = [await put('one'), await put('other')];
+    await page.goto(await shop.put('/', { body: `<p>x</p><iframe data-assent="analytics" data-src="${one}" title="Map"></iframe>` }));
+    const content = page.frameLocator('iframe').locator('h1');
+    const change = (address: string): Promise<void> => page.evaluate((address) => void (document.querySelector('iframe')!.dataset.src = address), address);
+    await acceptAll(page);
+    await expect(content).toHaveText('one');
+    // No element was added, so the tag has not noticed the change.
+    await change(other);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await expect(content).toHaveCount(0);
+    await page.evaluate(() => (window as any).assent.accept());
+    await expect(content).toHaveText('other');
+    await change(one);
+    await page.evaluate(() => document.body.append(document.createElement('p')));
+    await expect(content).toHaveText('one');
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await expect(content).toHaveCount(0);
+    await expect(page.locator('iframe')).not.toHaveAttribute('src', /./);
+  });
+
   test('that are added later load when permitted', async ({ page, shop }) => {
     const inner = await shop.put('/map', { body: '<h1>A map</h1>', snippet: '<!---->' });
     await page.goto(await shop.put('/'));

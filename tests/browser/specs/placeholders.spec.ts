@@ -46,6 +46,11 @@ test.describe('a waiting frame', () => {
     await expect(page.locator('iframe')).not.toHaveAttribute('src', /./);
   });
 
+  test('names the page’s own host where the address has none', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf('data:text/html,Hello')}` }));
+    await expect(placeholder(page).box).toContainText(`Content from ${shop.pixel.host}`);
+  });
+
   test('that is wanted once is shown on this page view only, and nothing is recorded', async ({ page, shop }) => {
     const video = await putVideo(shop);
     const body = `<h1>x</h1>${frameOf(video)}<div id="second">${frameOf(video)}</div>`;
