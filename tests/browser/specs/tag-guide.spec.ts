@@ -1,10 +1,75 @@
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
-import { examplesOf, SECTIONS } from '../support/tag-guide';
+import { PLAIN_POLICY } from '../support/integrator';
+import { examplesOf, guideFor, LANGUAGES_OF_EXAMPLES, SECTIONS } from '../support/tag-guide';
 import { commands, lastSignal } from '../support/vendors';
 
 /** The examples of the guide to the tag, as they are written there. */
 
-const examples = (shop: Shop, section: string): string[] => examplesOf(section, shop.base, shop.pixel.id);
+const examples = (shop: Shop, section: string, language?: string): string[] => examplesOf(section, shop.base, shop.pixel.id, language);
+
+test('every example of the guide is run: those of Test by the tests of the test tag, all others here', async ({ page, shop }) => {
+  expect(LANGUAGES_OF_EXAMPLES).toEqual({
+    Install: ['html'],
+    Configure: ['json'],
+    'Gate scripts and frames': ['html'],
+    'Videos and maps': ['html'],
+    'Google Consent Mode': ['html'],
+    Signals: ['html', 'html'],
+    Migrate: ['html', 'html'],
+    'JavaScript API': ['html'],
+    'One choice for all subdomains': [''],
+    Test: ['html'],
+  });
+  const [install] = examples(shop, 'Install');
+  expect(install.trim()).toBe(shop.policy.snippet);
+  await page.goto(await shop.put('/', { snippet: install }));
+  await expect(popup(page).banner).toBeVisible();
+});
+
+test('the short document for models has the examples of the guide', async ({ page, shop }) => {
+  const short = await (await page.request.get(`${shop.base}/docs/front-end.md`)).text();
+  const blocks = [...short.matchAll(/^```(html|json)\n(.*?)^```$/gms)];
+  expect(blocks.filter(([, language]) => language === 'html').length).toBeGreaterThan(4);
+  for (const [, language, text] of blocks) {
+    if (language === 'html') expect(guideFor(shop.base, 'PIXEL_ID')).toContain(text);
+    else expect(JSON.parse(text)).toEqual(JSON.parse(examples(shop, 'Configure', 'json')[0]));
+  }
+});
+
+test('the example of an appearance sets position, font and button', async ({ page, shop }) => {
+  const [appearance] = examples(shop, 'Configure', 'json');
+  await shop.configure({ ...PLAIN_POLICY, ...JSON.parse(appearance) });
+  await page.goto(await shop.put('/', { head: '<style>body { font-family: Georgia, serif }</style>' }));
+  await expect(popup(page).banner).toHaveAttribute('data-p', 'bottom-left');
+  await expect(popup(page).banner).toHaveCSS('border-radius', '12px');
+  await expect(popup(page).accept).toHaveCSS('font-family', 'Georgia, serif');
+  await popup(page).decline.click();
+  await expect(popup(page).wayBack).toHaveAttribute('data-p', 'bottom-right');
+});
+
+test.describe('on a site with one choice for all subdomains', () => {
+  test.use({ zone: 'localhost', consent: { ...PLAIN_POLICY, share_subdomains: true } });
+
+  test('the cookie has the parts of the example, in its order', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    const { visitor, receipt } = await state(page);
+    const cookie = (): Promise<string | undefined> =>
+      page.evaluate(() => document.cookie.split('; ').find((pair) => pair.startsWith('assent='))?.slice('assent='.length));
+    await expect.poll(cookie).toBeDefined();
+    const value = (await cookie())!;
+    const parts = value.split('.');
+    const filled = examples(shop, 'One choice for all subdomains', '')[0]
+      .trim()
+      .replace(/\d{13}/, parts[3])
+      .replace('POLICY_HASH', shop.policy.policy_hash)
+      .replace('VISITOR_ID', visitor)
+      .replace('RECEIPT_ID', receipt)
+      .replace('CHOICE_ID', parts[8]);
+    expect(value).toBe(filled);
+    expect(Math.abs(Number(parts[3]) - Date.now())).toBeLessThan(60_000);
+  });
+});
 
 test('the recipes for videos and maps show a placeholder of their provider, and load its address after an acceptance', async ({ page, shop }) => {
   const [recipes] = examples(shop, 'Videos and maps');

@@ -3,6 +3,7 @@ import { AddressInfo } from 'node:net';
 import { Page } from '@playwright/test';
 import { acceptAll, accessibilityProblems, expect, popup, settle, state, test } from '../support/fixtures';
 import { checkConsent, readLog, readStats } from '../support/integrator';
+import { examplesOf } from '../support/tag-guide';
 
 /** The test tag on a developer's own machine, and the advice where a tag is on the wrong host. */
 
@@ -29,10 +30,12 @@ const listen = (page: Page): (() => string[]) => {
   return () => messages.filter((text) => text.startsWith('Assent: '));
 };
 
-test('the test tag asks on localhost, is marked, and its choices count nowhere', async ({ page, shop }) => {
+test('the test tag of the guide asks on localhost, is marked, and its choices count nowhere', async ({ page, shop }) => {
   const messages = listen(page);
   const id = `test_${shop.pixel.id}`;
-  const site = await serve(pageWith(tagOf(shop.base, id)));
+  const [example] = examplesOf('Test', shop.base, shop.pixel.id);
+  expect(example.trim()).toBe(tagOf(shop.base, id));
+  const site = await serve(pageWith(example));
   try {
     await page.goto(site.url);
     await expect(page.getByRole('dialog', { name: 'Test · Your privacy choice' })).toBeVisible();
