@@ -1,7 +1,8 @@
 //! Testing a site on a developer's own machine, in the console.
 
+use assent::web::console;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::consent::app_with_site;
 use crate::support::console::{Browser, leads_to};
@@ -13,11 +14,11 @@ fn address_of(site: &Site) -> String {
 }
 
 /// Chooses under the site's test id, on a page of the developer's machine.
-async fn choose_on_localhost(app: &App, site: &Site) {
+async fn choose_on_localhost(app: &App, site: &Site) -> Value {
     let mut choice = site.acceptance("visitor-1");
     choice["pixel_id"] = format!("test_{}", site.pixel_id).into();
     choice["url"] = "http://localhost:4000/".into();
-    app.recorded(&choice).await;
+    app.recorded(&choice).await
 }
 
 #[tokio::test]
@@ -46,6 +47,33 @@ async fn a_tab_after_install_shows_the_test_snippet_and_the_latest_test_choices(
     let link = format!("Try it on your own machine first: <a href=\"{address}\">Test</a>");
     assert!(page.contains(&link), "{page}");
     assert!(!page.contains("test_hosts") && !page.contains("localhost:4000"), "{page}");
+}
+
+#[tokio::test]
+async fn no_other_screen_of_the_site_shows_a_test_choice() {
+    let (app, ann, site) = app_with_site().await;
+    let tested = choose_on_localhost(&app, &site).await;
+    let receipt_id = tested["receipt_id"].as_str().unwrap();
+    let mut browser = app.browser_of(&ann.key).await;
+    let shows = |text: &str| text.contains("localhost:4000") || text.contains("visitor-1");
+    assert!(shows(&browser.page(&address_of(&site)).await));
+    let mut opened = 0;
+    for route in console::routes() {
+        let path = route.uri.path();
+        let is_read = route.method == rocket::http::Method::Get;
+        if !is_read || !path.starts_with("/console/sites/<pixel_id>/") || path.ends_with("/test") {
+            continue;
+        }
+        let address =
+            path.replace("<pixel_id>", &site.pixel_id).replace("<receipt_id>", receipt_id);
+        let answer = browser.get(&address).await;
+        assert!(!shows(&answer.text), "{address}: {}", answer.text);
+        if path.contains("<receipt_id>") {
+            assert_eq!(answer.status, 404, "{address}");
+        }
+        opened += 1;
+    }
+    assert!(opened > 15, "{opened} screens");
 }
 
 #[tokio::test]

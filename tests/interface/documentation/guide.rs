@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
@@ -72,9 +73,14 @@ async fn every_command_of_the_guide_works_as_it_is_written() {
     reader.note("PIXEL_ID", &reader.run(create)["pixel_id"]);
     let configured = reader.run(configure);
     let snippet = configured["snippet"].as_str().unwrap();
-    let shown = guide.text.split("```html\n").nth(1).unwrap().lines().next().unwrap();
+    let line =
+        |number: usize| guide.text.split("```html\n").nth(number).unwrap().lines().next().unwrap();
     let pixel = reader.values.last().unwrap().1.clone();
-    assert_eq!(shown.replace("PIXEL_ID", &pixel), snippet);
+    assert_eq!(line(1).replace("PIXEL_ID", &pixel), snippet);
+    let path = format!("/v1/pixels/{pixel}");
+    let key = confirmed["api_key"].as_str().unwrap();
+    let created = app.call(Method::GET, &path, key, Value::Null).await.expect(200);
+    assert_eq!(line(2).replace("PIXEL_ID", &pixel), created["test_snippet"].as_str().unwrap());
     site.answer("shop.test/", Reply::page(snippet));
     assert_eq!(reader.run(check)["install_status"], "installed");
 
