@@ -30,13 +30,13 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
   position.replaceWith(frame);
 };
 
-/** Frames whose visitor wants to see them once, and when that was decided. */
-const wantedOnce = new WeakMap<HTMLIFrameElement, number>();
+/** Frames whose visitor wants to see them once, with the address that was named, and when that was decided. */
+const wantedOnce = new WeakMap<HTMLIFrameElement, { src: string; time: number }>();
 
 /** Whether the visitor has decided to see this frame once, and has not refused since. */
 const isWanted = (frame: HTMLIFrameElement, { choice }: Session): boolean => {
-  const time = wantedOnce.get(frame);
-  return !!time && (!choice || choice.state === 'accepted' || choice.time < time);
+  const wanted = wantedOnce.get(frame);
+  return !!wanted && wanted.src === frame.dataset.src && (!choice || choice.state === 'accepted' || choice.time < wanted.time);
 };
 
 /** Shows the gated content of a frame if it is permitted, or else its placeholder. */
@@ -54,7 +54,7 @@ export const switchFrame = (frame: HTMLIFrameElement, isPermitted: boolean, sess
   }
   if (mayShow || assentPlaceholder === 'none' || ATTRIBUTES.some((name) => frame.hasAttribute(name))) return;
   const showOnce = (): void => {
-    wantedOnce.set(frame, Date.now());
+    wantedOnce.set(frame, { src: src!, time: Date.now() });
     switchFrame(frame, isPermitted, session);
   };
   guard(async () => (await load('placeholders')).placehold(frame, session, showOnce));
