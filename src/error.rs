@@ -248,6 +248,8 @@ pub enum Error {
     NoConsentRecord,
     #[error("watch report not found")]
     WatchReportNotFound,
+    #[error("screenshot not found")]
+    ScreenshotNotFound,
     #[error("erasure request not found")]
     ErasureRequestNotFound,
     #[error("erasure request is closed")]

@@ -31,6 +31,7 @@ use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
 use crate::pixels::view::PixelView;
 use crate::policies;
+use crate::policies::screenshots::list_screenshots;
 use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::{self, Placed, list_pixels_ever};
 use crate::silence;
@@ -55,6 +56,7 @@ enum Place {
     ContactsAfter(PixelId, i64),
     RequestsAfter(PixelId, Option<Uuid>),
     WatchReportsBefore(PixelId, Option<Uuid>),
+    ScreenshotsBefore(PixelId, Option<Uuid>),
     End,
 }
 
@@ -112,6 +114,9 @@ impl Export {
             }
             Place::WatchReportsBefore(pixel_id, before) => {
                 self.watch_reports(&mut lines, pixel_id, before).await?
+            }
+            Place::ScreenshotsBefore(pixel_id, before) => {
+                self.screenshots(&mut lines, pixel_id, before).await?
             }
             Place::End => return Ok(None),
         };
@@ -271,6 +276,21 @@ impl Export {
         let page = page.into_iter().map(|signed| (signed.report.report_id, signed));
         Ok(match write_page(lines, "watch_report", Some(&pixel_id), page)? {
             Some(reached) => Place::WatchReportsBefore(pixel_id, Some(reached)),
+            None => Place::ScreenshotsBefore(pixel_id, None),
+        })
+    }
+
+    async fn screenshots(
+        &self,
+        lines: &mut Vec<u8>,
+        pixel_id: PixelId,
+        before: Option<Uuid>,
+    ) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = list_screenshots(&mut connection, &pixel_id, None, before, PAGE).await?;
+        let page = page.into_iter().map(|screenshot| (screenshot.screenshot_id, screenshot));
+        Ok(match write_page(lines, "screenshot", Some(&pixel_id), page)? {
+            Some(reached) => Place::ScreenshotsBefore(pixel_id, Some(reached)),
             None => Place::NextPixel,
         })
     }

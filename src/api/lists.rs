@@ -10,6 +10,7 @@ use crate::contacts::withdrawn::WithdrawnContacts;
 use crate::erasure::owner::ErasureRequestPage;
 use crate::http::listed::List;
 use crate::pixels::view::PixelList;
+use crate::policies::screenshots::view::ScreenshotPage;
 use crate::receipts::log::ConsentLog;
 use crate::silence::view::WatchReportPage;
 use crate::webhooks::delivery::DeliveryList;
@@ -53,6 +54,12 @@ impl List for ErasureRequestPage {
 }
 
 impl List for WatchReportPage {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("before", self.next_before?.to_string()))
+    }
+}
+
+impl List for ScreenshotPage {
     fn next(&self) -> Option<(&'static str, String)> {
         Some(("before", self.next_before?.to_string()))
     }

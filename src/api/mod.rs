@@ -11,6 +11,7 @@ pub mod log;
 pub mod oauth;
 pub mod pixels;
 pub mod proofs;
+pub mod screenshots;
 pub mod silence;
 pub mod suppressions;
 pub mod visitors;

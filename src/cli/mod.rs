@@ -65,6 +65,9 @@ pub enum Command {
     /// End the browsers of a run that was killed
     #[command(name = assent::watch::GUARD_COMMAND, hide = true)]
     WatchGuard { folder: PathBuf },
+    /// Take the pictures of the popups in a folder, for a node
+    #[command(name = assent::watch::SCREENSHOTS_COMMAND, hide = true)]
+    PopupScreenshots { folder: PathBuf },
     /// Check a proof file, or the report of a watch, without a network, and say what it shows; ends
     /// with 1 when it is broken
     Verify(verify::Arguments),
@@ -84,6 +87,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
             assent::watch::guard(&folder);
             Ok(ExitCode::SUCCESS)
         }
+        Command::PopupScreenshots { folder } => watch::screenshots(&folder),
         other => work(other).map(|()| ExitCode::SUCCESS),
     }
 }
@@ -179,6 +183,7 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         | Command::Verify(_)
         | Command::Watch(_)
         | Command::WatchGuard { .. }
+        | Command::PopupScreenshots { .. }
         | Command::Witness(_)
         | Command::Healthcheck => {}
     }

@@ -9,7 +9,9 @@ use assent::config::{Config, Secret};
 use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
 use assent::watch::report::{Report, verify, write};
-use assent::watch::{Exceptions, ON_NODE, Options, parse_allowed, parse_url, watch};
+use assent::watch::{
+    Exceptions, ON_NODE, Options, parse_allowed, parse_url, take_screenshots, watch,
+};
 use clap::Args;
 use tokio::sync::oneshot;
 use url::Url;
@@ -89,11 +91,11 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
         exceptions: on_node
             .then(|| Exceptions::new(config.base_url.as_deref(), &config.install_check.resolve)),
     };
-    let ended = on_node.then(end_of_input);
+    let input = on_node.then(end_of_input);
     let outcome = tokio::select! {
         outcome = watch(&options) => outcome?,
         () = signals.received() => return Err(stopped()),
-        () = has_ended(ended) => return Err(Failure("the node has ended".to_owned())),
+        () = has_ended(input) => return Err(ended()),
     };
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
     print(summary(&report, &out, config.watch_key.as_ref()))?;
@@ -106,6 +108,26 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
         }
     }
     Ok(report.exit_code())
+}
+
+/// Takes the pictures of the popups in a folder; ends with its input.
+pub fn screenshots(folder: &Path) -> Result<ExitCode, Failure> {
+    let config = Config::from_env()?;
+    serve::runtime(1)?.block_on(take(&config, folder))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn take(config: &Config, folder: &Path) -> Result<(), Failure> {
+    let mut signals = StopSignals::listen()?;
+    tokio::select! {
+        taken = take_screenshots(folder, config.watch_browser.as_deref()) => taken.map_err(Failure),
+        () = signals.received() => Err(stopped()),
+        () = has_ended(Some(end_of_input())) => Err(ended()),
+    }
+}
+
+fn ended() -> Failure {
+    Failure("the node has ended".to_owned())
 }
 
 fn stopped() -> Failure {

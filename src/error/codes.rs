@@ -132,6 +132,7 @@ codes! {
     ProofRequired => "proof_required", "Send `proof`.";
     NoConsentRecord => "no_consent_record", "The visitor has made no choice on this site.";
     WatchReportNotFound => "watch_report_not_found", "The pixel has no such report.";
+    ScreenshotNotFound => "screenshot_not_found", "The pixel has no such screenshot. Those of the newest forms of the popup are kept.";
     ErasureRequestNotFound => "erasure_request_not_found", "The pixel has no such request.";
     ErasureRequestClosed => "erasure_request_closed", "The request was completed or refused before.";
     ReasonRequired => "reason_required", "Send `reason`, which the visitor may read.";

@@ -84,6 +84,7 @@ impl Error {
             | DeliveryNotFound
             | ErasureRequestNotFound
             | WatchReportNotFound
+            | ScreenshotNotFound
             | ConsentTagNotFound
             | PolicyNotFound
             | NoLog

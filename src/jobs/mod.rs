@@ -5,6 +5,7 @@ pub mod log;
 pub mod outbox;
 pub mod plan_mails;
 pub mod retention;
+pub mod screenshots;
 
 use std::future::ready;
 use std::sync::Arc;
@@ -87,6 +88,9 @@ pub fn start(
     });
     every(infra, minutely, end.clone(), "sites could not be watched", |infra| async move {
         daily::watch_due(&infra).await
+    });
+    every(infra, often, end.clone(), "no screenshots could be taken", |infra| async move {
+        screenshots::take_all_due(&infra).await
     });
     let at_once = Duration::zero();
     every(infra, at_once, end.clone(), "a list could not be applied", |infra| async move {

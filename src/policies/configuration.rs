@@ -6,6 +6,7 @@ use super::configured::Configured;
 use super::consent_request::{ConsentRequest, ConsentSettings};
 use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
+use super::screenshots::due;
 use super::sharing::{NOT_SHARED, check_sharing};
 use super::{notice, store};
 use crate::accounts::access::{ActiveAccount, Caller};
@@ -141,6 +142,10 @@ pub async fn turn_on(
         pixel.share_subdomains = share;
     }
     revision.policy.shares_subdomains = pixel.share_subdomains;
+    // Nobody proves choices of demo tags, which have no caller.
+    if is_changed && caller.is_some() {
+        due::note(&mut transaction, pixel_id, now).await?;
+    }
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;

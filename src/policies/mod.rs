@@ -10,6 +10,7 @@ pub mod policy;
 mod publication_limit;
 pub mod published;
 pub mod revision;
+pub mod screenshots;
 pub mod sharing;
 pub mod sites;
 mod store;

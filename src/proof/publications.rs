@@ -20,10 +20,20 @@ pub async fn note(
     sha256: &Hash,
     at: DateTime<Utc>,
 ) -> Result<()> {
-    store::insert_publications(connection, kind, &[sha256.to_vec()], Some(at)).await
+    note_all(connection, kind, &[sha256.to_vec()], at).await
 }
 
-/// Like [`note`], for many publications whose times are unknown.
+/// Like [`note`], for many publications.
+pub async fn note_all(
+    connection: &mut PgConnection,
+    kind: Kind,
+    hashes: &[Vec<u8>],
+    at: DateTime<Utc>,
+) -> Result<()> {
+    store::insert_publications(connection, kind, hashes, Some(at)).await
+}
+
+/// Like [`note_all`], for publications whose times are unknown.
 pub async fn note_earlier(
     connection: &mut PgConnection,
     kind: Kind,

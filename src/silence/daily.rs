@@ -4,12 +4,13 @@ use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
 
 use super::intake::{Taken, take};
-use super::running::{RunError, run};
+use super::running::run;
 use super::{mails, store};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::find_any_pixel;
 use crate::types::ids::PixelId;
+use crate::watch::RunError;
 
 const DAY: Duration = Duration::days(1);
 /// How long a turn is one node's alone, in case that it dies: longer than any run.

@@ -1,6 +1,7 @@
 pub mod bidi;
 pub mod consent;
 pub mod csv;
+pub mod device;
 pub mod email;
 pub mod hem;
 pub mod host;

@@ -47,6 +47,9 @@ async fn furnish(app: &App, account: &Account, host: &str) -> String {
         let report = ReportMade::of(host).at(time).body();
         app.call(Method::POST, &reports, &account.key, report).await.expect(201);
     }
+    for device in ["desktop", "phone"] {
+        app.store_picture(&site.pixel_id, (1, "en", device)).await;
+    }
     site.pixel_id
 }
 
@@ -87,6 +90,7 @@ async fn the_export_has_everything_of_the_account_and_nothing_of_another() {
         ("contact", 3),
         ("erasure_request", 1),
         ("watch_report", 2),
+        ("screenshot", 2),
         ("end", 1),
     ] {
         assert_eq!(count(&lines, record), expected, "{record}");

@@ -26,6 +26,7 @@ mod notice_page;
 mod popup_off;
 mod record;
 mod record_origins;
+mod screenshots;
 mod scripts;
 mod shared_choice;
 mod shown_notice;

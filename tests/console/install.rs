@@ -209,8 +209,8 @@ async fn the_screens_of_anothers_site_are_not_there() {
     let mut browser = app.browser_of(&eve.key).await;
     let own_page = format!("/console/sites/{}/install", own.pixel_id);
     let base = format!("/console/sites/{}", site.pixel_id);
-    for screen in ["install", "test", "remove", "popup", "popup/versions", "popup/preview", "watch"]
-    {
+    let popup = ["popup", "popup/versions", "popup/preview", "popup/screenshots"];
+    for screen in ["install", "test", "remove", "watch"].into_iter().chain(popup) {
         let refused = browser.get(&format!("{base}/{screen}")).await;
         assert_eq!(refused.status, 404, "{screen}");
         assert!(!refused.text.contains("shop.example"), "{}", refused.text);

@@ -20,6 +20,7 @@ mod members;
 mod overview;
 mod pages;
 mod popup;
+mod screenshots;
 mod sessions;
 mod settings_and_deletion;
 mod sign_in;

@@ -219,6 +219,29 @@ async fn reports_of_watchers() {
 }
 
 #[tokio::test]
+async fn screenshots_of_the_popup() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let store = async |version: i32| {
+        let stored = app.store_picture(&site.pixel_id, (version, "en", "phone")).await;
+        app.clock.advance(chrono::Duration::milliseconds(1));
+        stored.id.to_string()
+    };
+    let mut wanted = BTreeSet::new();
+    for version in 0..7 {
+        wanted.insert(store(version).await);
+    }
+    let path = format!("/v1/pixels/{}/screenshots?language=en&limit=2", site.pixel_id);
+    let found = walk(&app, &ann.key, &path, "screenshots", "screenshot_id", async |page| {
+        if page < 3 {
+            store(20 + i32::try_from(page).unwrap()).await;
+        }
+    });
+    assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test]
 async fn lists_of_one_page_say_so() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;

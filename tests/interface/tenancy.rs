@@ -17,6 +17,7 @@ fn routes_of(pixel: &str) -> Vec<(Method, String, Value)> {
         (Method::GET, format!("/v1/pixels/{pixel}/watch"), Value::Null),
         (Method::PATCH, format!("/v1/pixels/{pixel}/watch"), json!({"public_page": true})),
         (Method::GET, format!("/v1/pixels/{pixel}/watch-reports"), Value::Null),
+        (Method::GET, format!("/v1/pixels/{pixel}/screenshots"), Value::Null),
     ]
 }
 

@@ -13,6 +13,7 @@ pub mod ports;
 pub mod postgres;
 pub mod process;
 pub mod scrape;
+pub mod screenshots;
 pub mod server;
 pub mod setup;
 pub mod shop;

@@ -16,6 +16,7 @@ mod leaks;
 mod network;
 mod node;
 mod runs;
+mod screenshots;
 mod silence;
 mod sites;
 mod stopping;

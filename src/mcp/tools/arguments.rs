@@ -12,6 +12,7 @@ use crate::erasure::owner;
 use crate::erasure::view::ErasureRequestStatus;
 use crate::pixels::input::OnPixel;
 use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
+use crate::policies::screenshots::reading as screenshots;
 use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::log::LogRequest;
 use crate::receipts::log_query::LogFilter;
@@ -126,6 +127,25 @@ pub struct WatchReportArguments {
 impl From<WatchReportArguments> for reading::PageRequest {
     fn from(WatchReportArguments { pixel_id, before, limit }: WatchReportArguments) -> Self {
         Self { pixel_id, before, limit: Some(limit_or(limit, USUAL_ROWS)) }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct ScreenshotArguments {
+    pixel_id: String,
+    /// Only those in this language.
+    language: Option<String>,
+    /// The `next_before` of the page before.
+    before: Option<String>,
+    /// Screenshots of one page; 25 when left out.
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<i64>,
+}
+
+impl From<ScreenshotArguments> for screenshots::PageRequest {
+    fn from(arguments: ScreenshotArguments) -> Self {
+        let ScreenshotArguments { pixel_id, language, before, limit } = arguments;
+        Self { pixel_id, language, before, limit: Some(limit_or(limit, USUAL_ROWS)) }
     }
 }
 

@@ -53,6 +53,7 @@ use crate::pixels::snippets::commerce_snippet::GetCommerceSnippet;
 use crate::pixels::snippets::snippet_mail::EmailSnippet;
 use crate::policies::configuration::ConfigureConsent;
 use crate::policies::history::ReadConsentConfiguration;
+use crate::policies::screenshots::reading::ListScreenshots;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
@@ -173,6 +174,7 @@ fn of_privacy() -> Vec<Declared> {
         tool::<ChangeWatch>(),
         with_arguments::<ListWatchReports, WatchReportArguments>(),
         adapted::<ReadWatchReport, OfReport, WatchReportSummary>(),
+        with_arguments::<ListScreenshots, ScreenshotArguments>(),
     ]
 }
 

@@ -18,10 +18,13 @@ pub enum Kind {
     Script,
     /// The `report.json` of a watcher.
     Watch,
+    /// A picture of a popup, as PNG.
+    Screenshot,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::Policy, Self::Notice, Self::Script, Self::Watch];
+    pub const ALL: [Self; 5] =
+        [Self::Policy, Self::Notice, Self::Script, Self::Watch, Self::Screenshot];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,6 +32,7 @@ impl Kind {
             Self::Notice => "notice",
             Self::Script => "script",
             Self::Watch => "watch",
+            Self::Screenshot => "screenshot",
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Follows the events of a browser: attaches to everything that can make requests, and notes what it tells.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::causes::Cause;
 use super::connection::{Connection, Event, Events};
@@ -27,12 +30,33 @@ pub struct Following {
 }
 
 /// The parameters of `Target.setAutoAttach`: a target waits until it is followed.
-pub fn auto_attach() -> Value {
+fn auto_attach() -> Value {
     json!({
         "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
         "filter": [{"type": "browser", "exclude": true}, {"type": "tab", "exclude": true},
             {"type": "browser_ui", "exclude": true}, {}],
     })
+}
+
+/// Attaches to the browser, whose events are followed, and returns the session of its page.
+pub async fn attach(connection: &Connection, seen: &SharedSeen) -> Result<String, String> {
+    let attaching = connection.call(None, "Target.setAutoAttach", auto_attach());
+    attaching.await.map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let session = loop {
+        match seen.main() {
+            Some(session) => break session,
+            None if start.elapsed() > Duration::from_secs(5) => {
+                return Err("the browser has no page".to_owned());
+            }
+            None => sleep(Duration::from_millis(10)).await,
+        }
+    };
+    // The browser navigates without waiting for the page's process. Calls that this process has not answered
+    // by then, such as the one that blocks the service, would have no effect on the new document.
+    let last = connection.call(Some(&session), "Runtime.evaluate", json!({"expression": "0"}));
+    last.await.map_err(|error| error.to_string())?;
+    Ok(session)
 }
 
 /// Handles all events until the browser ends.

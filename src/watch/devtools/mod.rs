@@ -7,5 +7,5 @@ mod seen;
 
 pub use causes::{Cause, Initiator};
 pub use connection::{CallError, Connection, Events};
-pub use follow::{Following, auto_attach, follow};
+pub use follow::{Following, attach, follow};
 pub use seen::{Document, ItemWritten, Seen, SharedSeen};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use url::Url;
 
 use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
-use crate::watch::devtools::{Events, Following, SharedSeen, auto_attach, follow};
+use crate::watch::devtools::{self, Events, Following, SharedSeen, follow};
 use crate::watch::monotonic::monotonic_ms;
 use crate::watch::net_log;
 use crate::watch::service::pixel_of;
@@ -180,22 +180,7 @@ async fn attach(
     if visit == Visit::Gpc {
         connection.post(None, "Browser.setGlobalPrivacyControl", json!({"gpc": true}));
     }
-    let attaching = connection.call(None, "Target.setAutoAttach", auto_attach());
-    attaching.await.map_err(|error| error.to_string())?;
-    let start = Instant::now();
-    let session = loop {
-        match seen.main() {
-            Some(session) => break session,
-            None if start.elapsed() > Duration::from_secs(5) => {
-                return Err("the browser has no page".to_owned());
-            }
-            None => sleep(Duration::from_millis(10)).await,
-        }
-    };
-    // The browser navigates without waiting for the page's process. Calls that this process has not answered
-    // by then, such as the one that blocks the service, would have no effect on the new document.
-    let last = connection.call(Some(&session), "Runtime.evaluate", json!({"expression": "0"}));
-    last.await.map_err(|error| error.to_string())?;
+    let session = devtools::attach(&connection, seen).await?;
     let webrtc = json!({"url": "chrome://webrtc-internals/", "background": true});
     let created = connection.call(None, "Target.createTarget", webrtc).await.unwrap_or_default();
     let webrtc = created["targetId"].as_str().unwrap_or_default().to_owned();

@@ -43,6 +43,7 @@ pub fn routes() -> Vec<Route> {
         sites::test_tag::routes(),
         sites::popup::routes(),
         sites::popup_sample::routes(),
+        sites::screenshots::routes(),
         sites::watch::routes(),
         visitors::contacts::routes(),
         visitors::requests::routes(),

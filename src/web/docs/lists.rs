@@ -18,6 +18,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("list_suppressions", &["SuppressionPage"]),
     ("list_erasure_requests", &["ErasureRequestPage"]),
     ("list_watch_reports", &["WatchReportPage"]),
+    ("list_screenshots", &["ScreenshotPage"]),
     ("list_withdrawn_contacts", &["WithdrawnContacts"]),
     ("read_contacts", &["ContactPage", "ContactsOfDay", "ChangedContacts"]),
 ];

@@ -163,6 +163,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
             "popup",
             "popup/versions",
             "popup/preview",
+            "popup/screenshots",
             "install",
             "test",
             "contacts",

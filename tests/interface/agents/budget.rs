@@ -15,13 +15,13 @@ async fn the_lists_stay_within_their_budgets() {
     let app = App::spawn().await;
     for (path, most) in [
         ("/mcp", 4_000),
-        ("/mcp/readonly", 4_700),
+        ("/mcp/readonly", 4_850),
         ("/mcp/x/pixels", 2_800),
         ("/mcp/x/contacts", 2_000),
-        ("/mcp/x/privacy", 2_900),
+        ("/mcp/x/privacy", 3_050),
         ("/mcp/x/webhooks", 1_900),
         ("/mcp/x/account", 3_900),
-        ("/mcp/x/all", 43_500),
+        ("/mcp/x/all", 44_300),
     ] {
         let tools = list(&app, path, None).await;
         let (count, spent) = (tools.len(), tokens(&json!(tools)));

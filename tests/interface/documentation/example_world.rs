@@ -230,11 +230,22 @@ impl World {
                 assert_eq!(self.app.get(&back).await.status, 200);
             }
             "GET /v1/suppressions/imports/{import_id}" => self.import_is_done(example).await,
+            "GET /v1/pixels/{pixel_id}/screenshots" => self.picture_is_taken(&pixel).await,
             "DELETE /v1/pixels/{pixel_id}" => {
                 set_install_status(&self.app, &pixel, "not_installed").await;
             }
             _ => {}
         }
+    }
+
+    /// A picture of the popup, as a node with a browser stores it.
+    pub async fn picture_is_taken(&self, pixel: &str) {
+        let insert = "INSERT INTO popup_screenshots (pixel_id, screenshot_id, policy_version,
+                 policy_hash, notice, language, device, configured_at, taken_at, sha256, png)
+             VALUES ($1, '019cd7a3-2f10-7c41-9d6e-3b8a5f2c7e04', 1, repeat('5a', 32),
+                 sha256('notice'), 'de', 'phone', $2, $2, sha256('\\x89504e47'), '\\x89504e47')";
+        let insert = sqlx::query(insert).bind(pixel).bind(self.app.clock.now());
+        insert.execute(&self.app.pool).await.unwrap();
     }
 
     /// Nobody waits for the next ten seconds.

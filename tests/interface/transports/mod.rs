@@ -101,7 +101,13 @@ const ERASURE: &[&str] = &[
     "refuse_erasure_request",
 ];
 
-const WATCH: &[&str] = &["show_watch", "change_watch", "list_watch_reports", "read_watch_report"];
+const WATCH: &[&str] = &[
+    "show_watch",
+    "change_watch",
+    "list_watch_reports",
+    "read_watch_report",
+    "list_screenshots",
+];
 
 const WEBHOOKS: &[&str] = &[
     "create_webhook",
@@ -123,6 +129,7 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("export_account", "an answer without bounds"),
     ("import_suppressions", "a body that no message holds"),
     ("submit_watch_report", "what the program of a watcher sends"),
+    ("read_screenshot", "a picture, which no answer of a tool contains"),
     ("list_grants", "apps are connected by people, who see them in the console"),
     ("revoke_grant", "apps are connected by people, who end them in the console"),
     ("record_consent", "what a visitor's browser says"),

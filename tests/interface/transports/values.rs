@@ -85,9 +85,10 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "from" => texts(&["2026-03-01", "2026-03-10", "2026-03-11"]),
         "to" => texts(&["2026-03-10", "2026-02-01"]),
         "on" => texts(&["2026-03-10", "2026-03-09"]),
-        "before" if capability == "list_watch_reports" => {
+        "before" if ["list_watch_reports", "list_screenshots"].contains(&capability) => {
             texts(&["ffffffff-ffff-7fff-bfff-ffffffffffff", "x"])
         }
+        "language" => texts(&["en", "de", "tlh"]),
         "report_id" => texts(&["{own_report}", "{foreign_report}", "unknown"]),
         "watch_allow" => vec![json!(["cdn.example"]), json!([]), json!(["a b"])],
         "public_page" => vec![json!(true), json!(false)],

@@ -4,6 +4,7 @@ use crate::accounts::scope::Scope;
 use crate::erasure::view::ErasedRows;
 use crate::error::Error;
 use crate::receipts::user_action::Act;
+use crate::types::device::Device;
 use crate::types::text::listed;
 
 /// The user action of a choice.
@@ -13,6 +14,13 @@ pub fn act(act: Act) -> &'static str {
         Act::Keyboard => "Keyboard",
         Act::Assistive => "Assistive technology",
         Act::Page => "A script of the page",
+    }
+}
+
+pub fn device(device: Device) -> &'static str {
+    match device {
+        Device::Desktop => "computer",
+        Device::Phone => "phone",
     }
 }
 

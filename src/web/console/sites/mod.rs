@@ -5,6 +5,7 @@ pub mod overview;
 pub mod popup;
 pub mod popup_fields;
 pub mod popup_sample;
+pub mod screenshots;
 pub mod tag_state;
 pub mod test_tag;
 pub mod watch;

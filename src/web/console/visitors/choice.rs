@@ -22,7 +22,7 @@ use crate::receipts::proofs::verify::VerifyRequest;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::records::answered::Answered;
 use crate::types::consent::ConsentState;
-use crate::types::locales;
+use crate::types::locales::{self, Locale};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -153,16 +153,22 @@ fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
     is_acceptance.then(|| second(event.fields.recorded_at + lasts))
 }
 
+/// The language of the popup, and whether it is known; English if it is unknown.
+pub fn shown_in(event: &ConsentEvent) -> (bool, &'static Locale) {
+    let language = event.shown.as_ref().map(|shown| &*shown.language);
+    let locale = language.and_then(locales::named).unwrap_or_else(locales::english);
+    (language.is_some(), locale)
+}
+
 /// The notice in the visitor's language; in English if it is unknown.
 pub fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     let Published { policy, is_current, .. } = published;
-    let language = event.shown.as_ref().map(|shown| &*shown.language);
-    let locale = language.and_then(locales::named).unwrap_or_else(locales::english);
+    let (is_known, locale) = shown_in(event);
     json!({
         "version": policy.version,
         "since": day(policy.published_at),
         "is_current": is_current,
-        "is_known": language.is_some(),
+        "is_known": is_known,
         "hash": policy.hash,
         "lang": locale.lang,
         "dir": locale.dir,

@@ -10,18 +10,22 @@ use tera::Context;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::choice::{answered, find, is_genuine, notice_of, proof_of, show_pixel, signed};
+use super::choice::{
+    answered, find, is_genuine, notice_of, proof_of, show_pixel, shown_in, signed,
+};
 use super::choice_words::ChoiceWords;
 use super::linked::people_of;
 use crate::error::{Error, Result};
 use crate::infra::templates;
 use crate::pixels::view::PixelView;
+use crate::policies::published::Published;
+use crate::policies::screenshots::of_choice::{LoggedScreenshot, list_of_choice};
 use crate::receipts::log::ConsentEvent;
 use crate::receipts::receipt::Receipt;
 use crate::silence::proving::prove_reports;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
-use crate::web::console::kit::words::moment;
+use crate::web::console::kit::words::{device, moment};
 use crate::web::verify;
 
 pub fn routes() -> Vec<Route> {
@@ -35,7 +39,14 @@ struct Evidence {
     name: Header<'static>,
 }
 
-/// The parts of the evidence that come from the log.
+/// The parts of the evidence beside the choice itself.
+struct Parts {
+    published: Option<Published>,
+    screenshots: Vec<LoggedScreenshot>,
+    in_log: Option<InLog>,
+}
+
+/// Those that come from the log.
 struct InLog {
     proof: String,
     watch_reports: usize,
@@ -54,28 +65,59 @@ async fn evidence(
         true => Some(in_log(&member, &event.fields).await?),
         false => None,
     };
+    let published = answered(&member, &event).await;
+    let screenshots = screenshots(&member, &event, published.as_ref()).await?;
+    let parts = Parts { published, screenshots, in_log };
     let now = member.app.infra.clock.now();
-    let facts = facts(&member, &pixel, &event, in_log.as_ref(), now).await?;
+    let facts = facts(&member, &pixel, &event, &parts, now).await?;
     let context = Context::from_serialize(&facts).map_err(Error::internal)?;
     let page = templates::render("texts/evidence.html", &context).map_err(Error::internal)?;
     let readme = templates::render("texts/evidence.txt", &context).map_err(Error::internal)?;
     let receipt = serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?;
-    let mut files =
-        vec![("README.txt", readme), ("evidence.html", page), ("receipt.json", receipt)];
-    if let Some(InLog { proof, key, .. }) = in_log {
-        let page = verify::PAGE.to_owned();
+    let mut files = vec![
+        file("README.txt", readme),
+        file("evidence.html", page),
+        file("receipt.json", receipt),
+    ];
+    if let Some(InLog { proof, key, .. }) = parts.in_log {
         files.extend([
-            ("proof.json", proof),
-            ("log-key.txt", format!("{key}\n")),
-            ("verify.html", page),
+            file("proof.json", proof),
+            file("log-key.txt", format!("{key}\n")),
+            file("verify.html", verify::PAGE),
         ]);
     }
+    if !parts.screenshots.is_empty() {
+        let list = serde_json::to_string_pretty(&parts.screenshots).map_err(Error::internal)?;
+        files.push(file("screenshots.json", list));
+    }
+    let pictures = parts.screenshots.into_iter();
+    files.extend(pictures.map(|picture| (picture_file(&picture), picture.png)));
     let name = format!("attachment; filename=\"evidence-{}.zip\"", event.fields.receipt_id);
     Ok(Evidence {
         zip: zipped(&files, now)?,
         media_type: ContentType::ZIP,
         name: Header::new("Content-Disposition", name),
     })
+}
+
+fn file(name: &str, text: impl Into<Vec<u8>>) -> (String, Vec<u8>) {
+    (name.to_owned(), text.into())
+}
+
+fn picture_file(picture: &LoggedScreenshot) -> String {
+    format!("popup-{}.png", picture.view.device.as_str())
+}
+
+/// The pictures of the popup that was answered, in the language of the notice.
+async fn screenshots(
+    member: &Member<'_>,
+    event: &ConsentEvent,
+    published: Option<&Published>,
+) -> Result<Vec<LoggedScreenshot>> {
+    let Some(published) = published else { return Ok(Vec::new()) };
+    let (infra, log, receipt) = (&member.app.infra, &member.app.log, &event.fields);
+    let popup = (published.policy.version, &*shown_in(event).1.lang);
+    list_of_choice(infra, log, &receipt.pixel_id, popup, receipt.recorded_at).await
 }
 
 /// The proof of the choice with the watch reports of its day, and the key of the log.
@@ -94,11 +136,10 @@ async fn facts(
     member: &Member<'_>,
     pixel: &PixelView,
     event: &ConsentEvent,
-    in_log: Option<&InLog>,
+    Parts { published, screenshots, in_log }: &Parts,
     now: DateTime<Utc>,
 ) -> Result<Value> {
     let (receipt, infra) = (&event.fields, &member.app.infra);
-    let published = answered(member, event).await;
     let operator = &infra.config.operator;
     let host = pixel.domain.to_string();
     let words = ChoiceWords::of(event);
@@ -121,20 +162,35 @@ async fn facts(
         "is_genuine": is_genuine(member, event).await?,
         "issued": moment(now),
         "notice": published.as_ref().map(|published| notice_of(event, published)),
-        "log_key": in_log.map(|log| &log.key),
-        "watch_reports": in_log.map(|log| log.watch_reports),
+        "screenshots": screenshots.iter().map(picture_of).collect::<Vec<_>>(),
+        "log_key": in_log.as_ref().map(|log| &log.key),
+        "watch_reports": in_log.as_ref().map(|log| log.watch_reports),
     }))
 }
 
+fn picture_of(picture: &LoggedScreenshot) -> Value {
+    let view = &picture.view;
+    json!({
+        "file": picture_file(picture),
+        "device": device(view.device),
+        "language": view.language,
+        "version": view.policy_version,
+        "since": moment(view.configured_at.0),
+        "taken": moment(view.taken_at.0),
+        "sha256": view.sha256,
+        "entry": view.log_entry,
+    })
+}
+
 /// Without compression, so that every program and the page that verifies can read it.
-fn zipped(files: &[(&str, String)], now: DateTime<Utc>) -> Result<Vec<u8>> {
+fn zipped(files: &[(String, Vec<u8>)], now: DateTime<Utc>) -> Result<Vec<u8>> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .last_modified_time(zip_time(now));
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in files {
-        zip.start_file(*name, options).map_err(Error::internal)?;
-        zip.write_all(text.as_bytes()).map_err(Error::internal)?;
+    for (name, bytes) in files {
+        zip.start_file(name.as_str(), options).map_err(Error::internal)?;
+        zip.write_all(bytes).map_err(Error::internal)?;
     }
     Ok(zip.finish().map_err(Error::internal)?.into_inner())
 }

@@ -1,0 +1,103 @@
+//! Takes pictures of popups that have a new form, on nodes with a browser.
+
+use std::fs::{self, File};
+use std::time::Duration;
+
+use crate::delivery::bundles::Script;
+use crate::delivery::configs::{Draft, TagConfig};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::policies::screenshots::due::{self, Due, Popup, find_popup};
+use crate::policies::screenshots::taken::{MAX_PNG, Picture, store_taken};
+use crate::types::device::Device;
+use crate::types::ids::PixelId;
+use crate::types::locales::{self, Locale};
+use crate::watch::{
+    OutputFolder, RunError, SCREENSHOTS_COMMAND, own_command, page_file, picture_file, run_to_end,
+};
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Takes all that are due, one popup after the other.
+pub async fn take_all_due(infra: &Infra) -> Result<()> {
+    if infra.config.watch_browser.is_none() {
+        return Ok(());
+    }
+    while !infra.shutdown.has_begun()
+        && let Some(due) = due::take(infra).await?
+    {
+        match take(infra, &due).await {
+            Ok(()) => {}
+            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
+            Err(error) => {
+                let pixel_id = &due.pixel_id;
+                tracing::error!(?error, %pixel_id, "no pictures of a popup could be taken");
+                due::try_later(infra, &due).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn take(infra: &Infra, due: &Due) -> Result<()> {
+    let pixel_id = &due.pixel_id;
+    let Some(popup) = find_popup(infra, pixel_id).await? else { return Ok(()) };
+    let pictures = match pictures(infra, pixel_id, &popup).await {
+        Ok(pictures) => pictures,
+        Err(RunError::Shutdown) => return due::put_back(infra, due).await,
+        Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
+    };
+    let (count, _held) = (pictures.len(), infra.shutdown.hold());
+    if store_taken(infra, due, &popup, pictures).await? {
+        tracing::info!(%pixel_id, count, "pictures of a popup stored");
+    }
+    Ok(())
+}
+
+/// The popup in every language on every device.
+async fn pictures(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    popup: &Popup,
+) -> Result<Vec<Picture>, RunError> {
+    let folder = OutputFolder::create()?;
+    for locale in locales::all() {
+        let page = page(infra, pixel_id, popup, locale);
+        let page = page.map_err(|error| RunError::Failed(format!("{error:?}")))?;
+        fs::write(folder.path().join(page_file(&locale.lang)), page)?;
+    }
+    let problems = folder.path().join("problems");
+    let mut command = own_command(infra.config.watch_browser.as_deref())?;
+    command.arg(SCREENSHOTS_COMMAND).arg(folder.path()).stderr(File::create(&problems)?);
+    let status = run_to_end(command, LIMIT, &infra.shutdown).await?;
+    if !status.success() {
+        let problems = fs::read_to_string(&problems)?;
+        return Err(RunError::Failed(format!("the run ended with {status}: {}", problems.trim())));
+    }
+    let mut pictures = Vec::new();
+    for locale in locales::all() {
+        for &device in Device::ALL {
+            let name = picture_file(&locale.lang, device);
+            let png = fs::read(folder.path().join(&name))?;
+            if png.len() > MAX_PNG {
+                return Err(RunError::Failed(format!("{name} has {} bytes", png.len())));
+            }
+            pictures.push(Picture { locale, device, png });
+        }
+    }
+    Ok(pictures)
+}
+
+/// An empty page with the popup. It records nothing, because a draft has no policy hash.
+fn page(infra: &Infra, pixel_id: &PixelId, popup: &Popup, locale: &Locale) -> Result<String> {
+    let Popup { policy, appearance } = popup;
+    let draft = Draft { pixel_id, text: &policy.text, appearance: appearance.as_ref() };
+    let config = TagConfig::of_draft(infra.base_url(), &draft, locale);
+    let script = Script::ConsentTag.with_config(&config)?.text();
+    let Locale { lang, dir, .. } = locale;
+    Ok(format!(
+        "<!doctype html><html lang=\"{lang}\" dir=\"{dir}\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Popup</title>\
+         <body style=\"font-family: system-ui, sans-serif\"><script>{script}</script>"
+    ))
+}

@@ -1,0 +1,90 @@
+//! Popups whose present form has no pictures yet.
+
+use chrono::{DateTime, Duration, Utc};
+use sqlx::PgConnection;
+
+use super::store;
+pub use super::store::due::Due;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::policies::appearance::Appearance;
+use crate::policies::policy::Policy;
+use crate::policies::sharing::Sharing;
+use crate::policies::store::find_site;
+use crate::types::ids::{PixelId, PixelRef};
+
+/// How long a popup is one node's alone, in case that it dies: longer than any run.
+const TURN: Duration = Duration::minutes(10);
+const DAY: Duration = Duration::days(1);
+/// Forms of one popup that get pictures in 24 hours. Beyond that, only the form that stays gets them.
+const MOST_PER_DAY: i64 = 20;
+const AFTER_MOST: Duration = Duration::hours(1);
+
+/// The parts of a popup of which pictures are taken.
+pub struct Popup {
+    pub policy: Policy,
+    pub appearance: Option<Appearance>,
+}
+
+/// Notes a new form of a popup in the transaction that makes it, which holds the lock on the pixel.
+pub async fn note(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    store::due::upsert_due(connection, pixel_id, now).await
+}
+
+/// Takes the popup that has waited longest.
+pub async fn take(infra: &Infra) -> Result<Option<Due>> {
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
+    while let Some(due) = store::due::take_due(&mut connection, now, now + TURN).await? {
+        let forms = store::count_forms(&mut connection, &due.pixel_id, now - DAY).await?;
+        if forms < MOST_PER_DAY {
+            return Ok(Some(due));
+        }
+        store::due::update_next(&mut connection, &due, now + AFTER_MOST).await?;
+    }
+    Ok(None)
+}
+
+/// The popup of a pixel as it is now; `None` if the pixel is gone.
+pub async fn find_popup(infra: &Infra, pixel_id: &PixelId) -> Result<Option<Popup>> {
+    let mut connection = infra.pool.acquire().await?;
+    let name = PixelRef::from(pixel_id.to_string());
+    let Some(site) = find_site(&mut connection, &name).await? else { return Ok(None) };
+    let Some(mut policy) = site.policy else { return Ok(None) };
+    policy.shares_subdomains = Sharing::of(&site.pixel, infra.clock.now()) == Sharing::On;
+    let appearance = site.appearance.map(serde_json::from_value).transpose();
+    Ok(Some(Popup { policy, appearance: appearance.map_err(Error::internal)? }))
+}
+
+/// Leaves a popup to the next round, because the service ends.
+pub async fn put_back(infra: &Infra, due: &Due) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    store::due::update_next(&mut connection, due, infra.clock.now()).await
+}
+
+/// Tries a popup again later, each time after twice as long.
+pub async fn try_later(infra: &Infra, due: &Due) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    let next_at = infra.clock.now() + pause_after(due.failures);
+    store::due::update_failed(&mut connection, due, next_at).await
+}
+
+/// Five minutes after the first failure, and a day at most.
+fn pause_after(failures: i32) -> Duration {
+    Duration::minutes(5 << failures.clamp(0, 9)).min(DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_become_longer_up_to_a_day() {
+        let minutes = [0, 1, 5, 8, 9, i32::MAX].map(|failures| pause_after(failures).num_minutes());
+        assert_eq!(minutes, [5, 10, 160, 1280, 1440, 1440]);
+    }
+}

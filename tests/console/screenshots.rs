@@ -1,0 +1,107 @@
+//! Pictures of the popup in the console and in the evidence of a choice.
+
+use std::collections::HashMap;
+use std::io::{Cursor, Read};
+
+use chrono::Duration;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::consent::{app_with_site, app_with_site_and};
+use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::visitors::with;
+use crate::support::waiting::wait_until;
+
+#[tokio::test]
+async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
+    let (app, ann, site) = app_with_site().await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let popup = format!("/console/sites/{}/popup", site.pixel_id);
+    let address = format!("{popup}/screenshots");
+    let versions = browser.page(&format!("{popup}/versions")).await;
+    assert!(versions.contains(&format!("href=\"{address}\"")), "{versions}");
+    let empty = browser.page(&address).await;
+    assert!(empty.contains("takes no pictures unless its operator gives it a browser"), "{empty}");
+    let old = app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
+    app.clock.advance(Duration::hours(1));
+    let new = app.store_picture(&site.pixel_id, (2, "de", "phone")).await;
+    let other = app.store_picture(&site.pixel_id, (2, "en", "phone")).await;
+    let page = browser.page(&format!("{address}?language=de")).await;
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(place("Version 2, since 10 March 2026, 13:00") < place("Version 1, since 10 March"));
+    for picture in [&old, &new] {
+        place(&format!("src=\"{address}/{}\"", picture.id));
+        place(&picture.sha256());
+    }
+    assert!(!page.contains(&other.sha256()), "{page}");
+    assert!(browser.page(&address).await.contains(&other.sha256()), "English at first");
+
+    let shown = browser.request(Method::GET, &format!("{address}/{}", old.id)).send().await;
+    let shown = shown.unwrap();
+    assert_eq!(shown.headers()["content-type"], "image/png");
+    assert_eq!(shown.bytes().await.unwrap(), old.png);
+    assert_eq!(browser.get(&format!("{address}/unknown")).await.status, 404);
+    let eve = app.account("eve@example.com").await;
+    let mut stranger = app.browser_of(&eve.key).await;
+    for address in [address.clone(), format!("{address}/{}", old.id)] {
+        assert_eq!(stranger.get(&address).await.status, 404, "{address}");
+    }
+}
+
+fn unzipped(bytes: Vec<u8>) -> HashMap<String, Vec<u8>> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("a ZIP");
+    let names = zip.file_names().map(|name| name.unwrap().into_owned()).collect::<Vec<_>>();
+    let read = |name: String| {
+        let mut content = Vec::new();
+        zip.by_name(&name).unwrap().read_to_end(&mut content).unwrap();
+        (name, content)
+    };
+    names.into_iter().map(read).collect()
+}
+
+#[tokio::test]
+async fn evidence_contains_the_popup_as_it_was_in_the_visitors_language() {
+    let (app, ann, site) = app_with_site_and(&[LOG_KEY]).await;
+    let store = async |language: &str, device: &str| {
+        app.store_picture(&site.pixel_id, (1, language, device)).await
+    };
+    store("de", "phone").await;
+    app.clock.advance(Duration::minutes(1));
+    let (phone, desktop) = (store("de", "phone").await, store("de", "desktop").await);
+    store("en", "phone").await;
+    app.clock.advance(Duration::minutes(1));
+    let shown = json!({"language": "de"});
+    let saved = app.recorded(&with(&site.acceptance("v-1"), "shown", shown)).await;
+    app.clock.advance(Duration::minutes(1));
+    store("de", "phone").await;
+    app.proof(&site, "v-1").await;
+    let list = format!("/v1/pixels/{}/screenshots", site.pixel_id);
+    let logged = async || {
+        let list = app.read(&ann.key, &list).await.expect(200);
+        list["screenshots"].as_array().unwrap().iter().all(|one| one["log_entry"].is_i64())
+    };
+    wait_until("the pictures are in the log", logged).await;
+    let browser = app.browser_of(&ann.key).await;
+    let receipt_id = saved["receipt_id"].as_str().unwrap();
+    let path = format!("/console/sites/{}/choices/{receipt_id}/evidence.zip", site.pixel_id);
+    let answer = browser.request(Method::GET, &path).send().await.unwrap();
+    let files = unzipped(answer.bytes().await.unwrap().to_vec());
+    assert_eq!(files.len(), 9, "{:?}", files.keys());
+    let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+    let listed = serde_json::from_str::<Vec<Value>>(&text("screenshots.json")).unwrap();
+    assert_eq!(listed.len(), 2);
+    for (picture, device) in [(&desktop, "desktop"), (&phone, "phone")] {
+        let (name, sha256) = (format!("popup-{device}.png"), picture.sha256());
+        assert_eq!(files[&name], picture.png, "{name}");
+        let one = listed.iter().find(|one| one["device"] == device).unwrap();
+        assert_eq!(one["sha256"], sha256);
+        let entry = one["entry"].as_str().unwrap();
+        assert!(entry.contains(&format!("kind screenshot\nsha256 {sha256}\n")), "{entry}");
+        assert!(one["tlog_proof"].as_str().unwrap().starts_with("c2sp.org/tlog-proof@v1"));
+        for page in ["evidence.html", "README.txt"] {
+            assert!(text(page).contains(&name), "{name}: {}", text(page));
+        }
+        assert!(text("evidence.html").contains(&sha256));
+    }
+    assert!(text("evidence.html").contains("10 March 2026, 12:01"), "{}", text("evidence.html"));
+}
