@@ -2,10 +2,10 @@
 """Measures the service beside alternatives, and writes bench/results.md.
 
     make bench                     everything
-    python3 bench/bench.py tag     only the named measurements: tag, record, webhooks, check,
-                                   read, console, proof, tenants, memory, popup; and stock
-                                   and cluster, which run only if they are named (cluster
-                                   needs a PostgreSQL with Citus)
+    python3 bench/bench.py tag     only the named measurements: tag, record, repeats, webhooks,
+                                   check, read, console, proof, tenants, memory, popup; and
+                                   stock and cluster, which run only if they are named
+                                   (cluster needs a PostgreSQL with Citus)
 
 The speed of a machine varies. So bench/runs.json contains the last three runs of every measurement, and the table
 has the median of each row, with the lowest and the highest value.
@@ -21,8 +21,8 @@ from datetime import datetime, timezone
 
 from servers import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 
-PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "tenants", "memory",
-         "popup"]
+PARTS = ["tag", "record", "repeats", "webhooks", "check", "read", "console", "proof", "tenants",
+         "memory", "popup"]
 # These take long, and run only if they are named.
 LONG_PARTS = ["stock", "cluster"]
 # The last runs of every measurement, the newest last.

@@ -43,6 +43,18 @@ def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", argument
     return report
 
 
+def bench_program(name):
+    """A program of bench/ that is the service with more routes."""
+    command = ["cargo", "bench", "--locked", "--quiet", "--no-run", f"--bench={name}",
+               "--message-format=json"]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["target"]["name"] == name:
+            return message["executable"]
+    raise SystemExit(f"cargo did not build {name}")
+
+
 @functools.cache
 def open_load_program():
     subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "--example=open_load"],

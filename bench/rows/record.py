@@ -1,28 +1,14 @@
 """Recording choices: beside pgbench, beside one row per commit, and at half of its peak."""
 
 import itertools
-import json
-import subprocess
 import time
 
-from load import alternate, median, open_load, pgbench, ratio, wrk
+from load import alternate, bench_program, median, open_load, pgbench, ratio, wrk
 from load.visits import choices
-from servers import ROOT, Service
+from servers import Service
 
 DATABASE = "record"
 SECONDS = 5
-
-
-def one_row_per_commit():
-    """The program that commits every receipt separately, with the same server."""
-    command = ["cargo", "bench", "--locked", "--quiet", "--no-run", "--bench=one_row_per_commit",
-               "--message-format=json"]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    for line in built.stdout.splitlines():
-        message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] == "one_row_per_commit":
-            return message["executable"]
-    raise SystemExit("cargo did not build one_row_per_commit")
 
 
 class Load:
@@ -64,7 +50,7 @@ class Load:
 
 
 def measure(postgres):
-    alone_program = one_row_per_commit()
+    alone_program = bench_program("one_row_per_commit")
     postgres.sql("postgres", f"CREATE DATABASE {DATABASE}")
     service = Service(postgres, DATABASE)
     alone = Service(postgres, DATABASE, program=alone_program)

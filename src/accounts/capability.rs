@@ -79,25 +79,41 @@ pub async fn admit<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,
 ) -> Result<CallerOf<C>> {
-    Ok(admit_counted::<C>(accounts, credentials).await?.0)
+    admit_counted::<C>(accounts, credentials, &mut Vec::new()).await
 }
 
-/// As [`admit`], and says what is left of the limits.
+/// As [`admit`], and adds what is left of the limits, also of the one that refuses the call.
 pub async fn admit_counted<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,
-) -> Result<(CallerOf<C>, Vec<Standing>)> {
-    let mut left = Vec::new();
+    left: &mut Vec<Standing>,
+) -> Result<CallerOf<C>> {
     if let Some(limit) = C::LIMIT {
-        left.extend(Client::new(&accounts.limits, credentials.net).take(limit)?);
+        let taken = Client::new(&accounts.limits, credentials.net).take(limit);
+        note_left(left, taken, limit.used_up())?;
     }
     let caller = C::Access::admit(accounts, credentials).await?;
     if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
         let account_id = writer.account_id();
-        let state = accounts.account_limits.admit(C::ACCOUNT_LIMIT, account_id, &writer.actor)?;
-        left.extend(state);
+        let taken = accounts.account_limits.admit(C::ACCOUNT_LIMIT, account_id, &writer.actor);
+        note_left(left, taken, C::ACCOUNT_LIMIT.used_up())?;
     }
-    Ok((caller, left))
+    Ok(caller)
+}
+
+fn note_left<E>(
+    left: &mut Vec<Standing>,
+    taken: Result<Option<Standing>, E>,
+    used_up: Standing,
+) -> Result<(), E> {
+    match taken {
+        Ok(state) => left.extend(state),
+        Err(refusal) => {
+            left.push(used_up);
+            return Err(refusal);
+        }
+    }
+    Ok(())
 }
 
 /// The refusals of [`admit`].

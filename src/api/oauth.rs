@@ -17,6 +17,7 @@ use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::refusals::refusals;
+use crate::http::request_id::RequestId;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Client;
 use crate::oauth::client_metadata::ClientMetadata;
@@ -75,7 +76,7 @@ fn server(app: &State<App>) -> Json<AuthorizationServer> {
     request_body = ClientMetadata,
     responses(
         (status = 201, description = "The app", body = Registered),
-        (status = 400, description = "What is wrong", body = Refusal),
+        (status = 400, description = "What is wrong", body = ProtocolError),
         EndpointRefusals,
     ),
 )]
@@ -112,8 +113,8 @@ struct TokenRequest {
     request_body(content = TokenRequest, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 200, description = "The tokens, shown this once", body = Tokens),
-        (status = 400, description = "What is wrong", body = Refusal),
-        (status = 401, description = "The app is unknown", body = Refusal),
+        (status = 400, description = "What is wrong", body = ProtocolError),
+        (status = 401, description = "The app is unknown", body = ProtocolError),
         EndpointRefusals,
     ),
 )]
@@ -141,8 +142,8 @@ struct RevocationRequest {
     request_body(content = RevocationRequest, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 200, description = "The token is not valid any more"),
-        (status = 400, description = "What is wrong", body = Refusal),
-        (status = 401, description = "The token is another app's", body = Refusal),
+        (status = 400, description = "What is wrong", body = ProtocolError),
+        (status = 401, description = "The token is another app's", body = ProtocolError),
         EndpointRefusals,
     ),
 )]
@@ -155,6 +156,24 @@ async fn revoke(app: &State<App>, client: Client<'_>, body: Body<16>) -> Answer<
 #[derive(Serialize)]
 struct Nothing {}
 
+/// An error of the protocol (RFC 6749, 5.2).
+#[derive(Serialize, ToSchema)]
+struct ProtocolError {
+    #[schema(value_type = String, example = "invalid_grant")]
+    error: &'static str,
+    #[schema(value_type = String)]
+    error_description: &'static str,
+    /// Names the request in the service's log.
+    request_id: String,
+}
+
+impl ProtocolError {
+    fn new(refusal: &Refusal, request: &Request<'_>) -> Self {
+        let Refusal { error, error_description } = *refusal;
+        Self { error, error_description, request_id: RequestId::of(request).to_string() }
+    }
+}
+
 /// An answer in the form of the protocol. What the service itself refuses is a problem document.
 struct Answer<T> {
     status: u16,
@@ -165,7 +184,10 @@ impl<'r, T: Serialize> Responder<'r, 'static> for Answer<T> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         let (status, body) = match &self.result {
             Ok(value) => (self.status, serde_json::to_vec(value)),
-            Err(Failure::Refused(refusal)) => (refusal.status(), serde_json::to_vec(refusal)),
+            Err(Failure::Refused(refusal)) => {
+                let error = ProtocolError::new(refusal, request);
+                (refusal.status(), serde_json::to_vec(&error))
+            }
             Err(Failure::Failed(_)) => (500, Ok(Vec::new())),
         };
         let body = match (self.result, body) {

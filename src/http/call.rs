@@ -30,10 +30,11 @@ impl<'r, C: Capability> Call<'r, C> {
     async fn of_request(request: &'r Request<'_>) -> Result<Self> {
         let app = request.rocket().state::<App>();
         let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
-        let admitted = capability::admit_counted::<C>(&app.accounts, credentials_of(request));
-        let (caller, left) = admitted.await?;
+        let (accounts, credentials, mut left) =
+            (&app.accounts, credentials_of(request), Vec::new());
+        let admitted = capability::admit_counted::<C>(accounts, credentials, &mut left).await;
         let _ = Arrival::of(request).limits.set(left);
-        Ok(Self { app, caller })
+        Ok(Self { app, caller: admitted? })
     }
 
     pub async fn of(app: &'r App, credentials: Credentials) -> Result<Self> {

@@ -12,9 +12,6 @@ use super::toolset::Toolset;
 use crate::error::{Error, FieldError, Result};
 use crate::types::json::shape::nearest;
 
-/// Bytes of a tool's arguments; contacts may fill the message.
-const MOST_ARGUMENTS: usize = 64 * 1024;
-
 /// Arguments that one refusal names, and the characters that it repeats of each.
 const MOST_NAMED: usize = 10;
 const MOST_OF_NAME: usize = 64;
@@ -59,8 +56,18 @@ fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
     if !foreign.is_empty() {
         return Err(Error::Validation(foreign));
     }
-    match tool.name != "store_contacts" && arguments.as_bytes().len() > MOST_ARGUMENTS {
+    match arguments.as_bytes().len() > most_bytes(&tool.name) {
         true => Err(Error::BodyTooLarge),
         false => Ok(()),
+    }
+}
+
+/// The maximum size of a tool's arguments, which is that of the body of its route.
+fn most_bytes(tool: &str) -> usize {
+    const KIB: usize = 1024;
+    match tool {
+        "verify_proof" => 4_096 * KIB,
+        "store_contacts" => 2_304 * KIB,
+        _ => 64 * KIB,
     }
 }

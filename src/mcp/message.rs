@@ -33,8 +33,8 @@ use crate::types::text::present;
 
 /// Bytes that anybody may send.
 const SMALL: usize = 64 * 1024;
-/// Bytes of the contacts of one request, and of the message around them: 2.25 MiB.
-const LARGE: usize = 2304 * 1024;
+/// Bytes of a proof with watch reports, and of the message around it: 4.25 MiB.
+const LARGE: usize = 4352 * 1024;
 /// What a small message may hold: no honest one has a value every 13 bytes.
 const MOST_SMALL: Bounds = Bounds { values: 5_000, ..MOST_JSON };
 

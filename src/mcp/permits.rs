@@ -16,7 +16,7 @@ pub struct Permits {
     /// Of those that anybody may send: understanding them takes milliseconds of a core, in which
     /// visitors must not wait for more than a few.
     pub small: Arc<Semaphore>,
-    /// Each becomes some 10 MiB when it is read.
+    /// Each becomes some 20 MiB when it is read.
     pub large: Arc<Semaphore>,
 }
 

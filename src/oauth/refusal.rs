@@ -1,14 +1,9 @@
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use crate::error::Error;
 
-/// An error of the protocol (RFC 6749, 5.2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// An error of the protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    #[schema(value_type = String, example = "invalid_grant")]
     pub error: &'static str,
-    #[schema(value_type = String)]
     pub error_description: &'static str,
 }
 

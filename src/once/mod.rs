@@ -1,8 +1,8 @@
 //! Requests that are carried out once however often they are sent (`Idempotency-Key`).
 //!
 //! The first request stores its key before it does anything, and its answer afterwards. What must not be
-//! created twice stores the answer in the transaction that creates it ([`keep`]), so that a repetition
-//! finds it even if the node died before it answered.
+//! created twice, or answers with a secret, stores the answer in the transaction that creates it ([`keep`]),
+//! so that a repetition finds it even if the node died before it answered.
 
 mod store;
 
@@ -24,7 +24,7 @@ const LIFE: Duration = Duration::days(1);
 /// After this time a request without an answer may be carried out again; the first one can no longer
 /// create anything.
 const LEASE: Duration = Duration::seconds(60);
-/// The status of what [`keep`] stores.
+/// The status of an answer that [`keep`] stored without one.
 const CREATED: i16 = 201;
 
 type Digest = [u8; 32];
@@ -71,7 +71,7 @@ impl Pending {
         let sealed = infra.answer_encryptor.seal(attempt, body)?;
         let status = i16::try_from(status).map_err(Error::internal)?;
         let mut connection = infra.pool.acquire().await?;
-        store::update_answer(&mut connection, &self.scope, attempt, status, &sealed).await?;
+        store::update_answer(&mut connection, &self.scope, attempt, Some(status), &sealed).await?;
         Ok(())
     }
 
@@ -124,27 +124,33 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
     if stored.request != request {
         return Err(Error::IdempotencyKeyReused);
     }
-    let Stored { attempt, status: Some(status), answer: Some(answer), .. } = stored else {
+    let Stored { attempt, started_at, status, answer: Some(answer), .. } = stored else {
         return Err(in_use);
     };
+    if status.is_none() && started_at > abandoned {
+        return Err(in_use);
+    }
     let body = infra.answer_encryptor.open(attempt, &answer);
     let body = body.ok_or_else(|| Error::internal("a stored answer cannot be opened"))?;
-    let status = u16::try_from(status).map_err(Error::internal)?;
+    let status = u16::try_from(status.unwrap_or(CREATED)).map_err(Error::internal)?;
     Ok(Opened::Answered { status, body })
 }
 
 /// Stores what the current request answers in the transaction that creates it. Without a key nothing is
-/// done; a request whose key was taken over fails.
+/// done; a request whose key was taken over fails. `status` is `None` for an answer of 201 that may still
+/// become a refusal: repetitions get it only once the first request can no longer be answered.
 pub async fn keep(
     infra: &Infra,
     connection: &mut PgConnection,
+    status: Option<u16>,
     answer: &impl Serialize,
 ) -> Result<()> {
     let Some(pending) = current() else { return Ok(()) };
     let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };
+    let status = status.map(i16::try_from).transpose().map_err(Error::internal)?;
     let body = serde_json::to_vec(answer).map_err(Error::internal)?;
     let sealed = infra.answer_encryptor.seal(*attempt, &body)?;
-    match store::update_answer(connection, &pending.scope, *attempt, CREATED, &sealed).await? {
+    match store::update_answer(connection, &pending.scope, *attempt, status, &sealed).await? {
         true => Ok(()),
         false => Err(Error::IdempotencyKeyInUse { retry_after: 1 }),
     }

@@ -7,6 +7,7 @@ use crate::error::Result;
 pub struct Stored {
     pub request: Vec<u8>,
     pub attempt: Uuid,
+    pub started_at: DateTime<Utc>,
     pub status: Option<i16>,
     pub answer: Option<Vec<u8>>,
 }
@@ -46,7 +47,8 @@ pub async fn upsert_attempt(
 pub async fn find_stored(connection: &mut PgConnection, scope: &[u8]) -> Result<Option<Stored>> {
     let stored = query_as!(
         Stored,
-        "SELECT request, attempt, status, answer FROM idempotency_keys WHERE scope = $1",
+        "SELECT request, attempt, started_at, status, answer
+         FROM idempotency_keys WHERE scope = $1",
         scope,
     )
     .fetch_optional(connection)
@@ -59,7 +61,7 @@ pub async fn update_answer(
     connection: &mut PgConnection,
     scope: &[u8],
     attempt: Uuid,
-    status: i16,
+    status: Option<i16>,
     answer: &[u8],
 ) -> Result<bool> {
     let updated = query!(

@@ -38,5 +38,6 @@ async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
         None => ("calm", "has not been visited yet"),
     };
     let content = context! { host: domain.as_str(), tone, verdict, day };
-    Ok(Page::ok(page(&app.infra, "pages/watch.html", &format!("Watch of {domain}"), content)))
+    let title = format!("Watch of {domain}");
+    Ok(Page::ok(page(&app.infra, "pages/watch.html", &title, content)).public())
 }

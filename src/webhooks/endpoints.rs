@@ -79,7 +79,7 @@ impl Capability for CreateWebhook {
         store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
         let webhook = EndpointView::at(endpoint.clone(), now);
         let created = EndpointWithSecret { webhook, secret: secret.text() };
-        once::keep(infra, &mut transaction, &created).await?;
+        once::keep(infra, &mut transaction, Some(201), &created).await?;
         commit(infra, transaction, &caller, AccountEvent::WebhookCreated, &endpoint).await?;
         Ok(created)
     }
@@ -222,9 +222,11 @@ impl Capability for RotateWebhookSecret {
         let key = endpoint.public_key.as_deref();
         store::update_secret(&mut transaction, endpoint_id, &sealed, key, until).await?;
         endpoint.previous_until = Some(until);
+        let webhook = EndpointView::at(endpoint.clone(), now);
+        let rotated = EndpointWithSecret { webhook, secret: secret.text() };
+        once::keep(infra, &mut transaction, Some(200), &rotated).await?;
         commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
-        let webhook = EndpointView::at(endpoint, now);
-        Ok(EndpointWithSecret { webhook, secret: secret.text() })
+        Ok(rotated)
     }
 }
 

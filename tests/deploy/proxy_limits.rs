@@ -117,8 +117,8 @@ async fn too_large_a_body_is_refused_as_the_service_refuses() {
         ("/v1/consent/record", 128),
         ("/v1/pixels/some/contacts", 3 << 10),
         ("/v1/pixels/some/watch-reports", 3 << 10),
-        ("/mcp", 3 << 10),
-        ("/mcp/x/all", 3 << 10),
+        ("/mcp", 5 << 10),
+        ("/mcp/x/all", 5 << 10),
         ("/v1/consent/proof/verify", 5 << 10),
     ];
     for (path, kib) in limits {

@@ -256,7 +256,51 @@ async fn lists_of_one_page_say_so() {
         ("/v1/account/members", "members"),
         ("/v1/grants", "grants"),
         (&*deliveries, "deliveries"),
+        ("/v1/plans", "plans"),
+        ("/v1/sample", "contacts"),
     ] {
         walk(&app, &ann.key, path, items, "id", async |page| assert_eq!(page, 0)).await;
     }
+}
+
+/// The lists that the tests of this file read to their end.
+const READ: [&str; 15] = [
+    "/v1/account/events",
+    "/v1/account/members",
+    "/v1/api-keys",
+    "/v1/grants",
+    "/v1/pixels",
+    "/v1/pixels/{pixel_id}/consent",
+    "/v1/pixels/{pixel_id}/contacts",
+    "/v1/pixels/{pixel_id}/contacts/withdrawn",
+    "/v1/pixels/{pixel_id}/erasure-requests",
+    "/v1/pixels/{pixel_id}/watch-reports",
+    "/v1/plans",
+    "/v1/sample",
+    "/v1/suppressions",
+    "/v1/webhooks",
+    "/v1/webhooks/{endpoint_id}/deliveries",
+];
+
+#[tokio::test]
+async fn every_list_of_the_description_is_among_them() {
+    let app = App::spawn().await;
+    let document = app.get("/openapi.json").await.expect(200);
+    let paths = document["paths"].as_object().unwrap().iter();
+    let lists = paths.filter(|(_, item)| {
+        let answer = &item["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        has_next(&document, answer)
+    });
+    let mut found = lists.map(|(path, _)| path.as_str()).collect::<Vec<_>>();
+    found.sort_unstable();
+    assert_eq!(found, READ);
+}
+
+/// Whether an answer of this form, or of one of several, has the member `next`.
+fn has_next(document: &Value, schema: &Value) -> bool {
+    if let Some(name) = schema["$ref"].as_str() {
+        return has_next(document, document.pointer(&name[1..]).unwrap());
+    }
+    let forms = ["oneOf", "anyOf"].into_iter().filter_map(|form| schema[form].as_array());
+    schema["properties"]["next"].is_object() || forms.flatten().any(|form| has_next(document, form))
 }

@@ -267,6 +267,9 @@ async fn settings_are_changed_and_only_the_services_own_verdict_is_public() {
     app.call(Method::POST, &path(&pixel), &ann.key, body).await.expect(201);
     let shown = app.get(&page).await;
     assert!(shown.text.contains("has not been visited yet"), "{}", shown.text);
+    let text = app.get(&format!("{page}.md")).await;
+    assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
+    assert!(text.text.starts_with("# shop.example\n"), "{}", text.text);
     sqlx::query("UPDATE watch_sites SET own_verdict = 'silent', own_at = $1")
         .bind(app.clock.now())
         .execute(&app.pool)

@@ -153,7 +153,7 @@ async fn issue_with_token(
     let (told, actor) = ((key.prefix(), name, scope), &Actor::SignupToken);
     let mail = safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
     let issued = IssuedKey::from(key);
-    once::keep(infra, &mut transaction, &issued).await?;
+    once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
@@ -191,7 +191,7 @@ async fn issue_with_key(
     let told = (issued.prefix(), name, scope);
     let mail = safety::put_new_key(&mut transaction, infra, account_id, told, actor).await?;
     let issued = IssuedKey::from(issued);
-    once::keep(infra, &mut transaction, &issued).await?;
+    once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)

@@ -27,6 +27,7 @@ use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::Limit;
+use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, uuid_v7};
 use crate::types::text::present;
@@ -179,9 +180,12 @@ impl Capability for InviteMember {
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
         mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
         let mail = invitation::put(&mut transaction, infra, account_id, stored.member_id).await?;
+        let invited = MemberView::from(stored.clone());
+        let status = mail.is_none().then_some(201);
+        once::keep(infra, &mut transaction, status, &invited).await?;
         transaction.commit().await?;
         if invitation::attempt(infra, mail.as_ref()).await? {
-            return Ok(stored.into());
+            return Ok(invited);
         }
         let mut transaction = infra.pool.begin().await?;
         let account = lock(&mut transaction, account_id).await?;

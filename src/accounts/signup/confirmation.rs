@@ -18,6 +18,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::once;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -145,8 +146,10 @@ impl Capability for ConfirmByCode {
             }
         };
         let key = first_key(&mut transaction, now, &account, signup_token).await?;
+        let confirmed = confirmation(&account, false, key);
+        once::keep(infra, &mut transaction, Some(200), &confirmed).await?;
         transaction.commit().await?;
-        Ok(confirmation(&account, false, key))
+        Ok(confirmed)
     }
 }
 

@@ -34,6 +34,7 @@ use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::{Client, Limit};
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
+use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -146,13 +147,7 @@ impl Capability for CreateAccount {
                 (None, mail.await?)
             }
         };
-        transaction.commit().await?;
-
-        if let Some(mail) = &mail {
-            mail_or_undo(infra, &account_id, &signup.email, mail, Retry::WhenUnanswered).await?;
-        }
-        tracing::info!(%account_id, by_operator, "account opened");
-        Ok(OpenedAccount {
+        let opened = OpenedAccount {
             status: Status::PendingEmail,
             plan: Plan::Free,
             signup_token: token.expose().to_owned(),
@@ -162,7 +157,17 @@ impl Capability for CreateAccount {
             prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
             api_key: api_key.map(|key| key.expose().to_owned()),
             account_id,
-        })
+        };
+        let status = mail.is_none().then_some(201);
+        once::keep(infra, &mut transaction, status, &opened).await?;
+        transaction.commit().await?;
+
+        let account_id = &opened.account_id;
+        if let Some(mail) = &mail {
+            mail_or_undo(infra, account_id, &signup.email, mail, Retry::WhenUnanswered).await?;
+        }
+        tracing::info!(%account_id, by_operator, "account opened");
+        Ok(opened)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
@@ -99,11 +100,13 @@ impl Capability for RenewSignupToken {
             events::note(&mut transaction, now, account_id, actor, kind, None).await?;
         }
         let token = issue_signup_token(&mut transaction, now, account_id).await?;
-        transaction.commit().await?;
-        tracing::info!(%account_id, ended_keys = ended, "signup token renewed");
-        Ok(RenewedToken {
+        let renewed = RenewedToken {
             signup_token: token.expose().to_owned(),
             expires_at: Timestamp(token.expires_at),
-        })
+        };
+        once::keep(infra, &mut transaction, Some(200), &renewed).await?;
+        transaction.commit().await?;
+        tracing::info!(%account_id, ended_keys = ended, "signup token renewed");
+        Ok(renewed)
     }
 }

@@ -6,6 +6,7 @@ use crate::accounts::scope::Scope;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
+#[derive(Clone)]
 pub struct StoredMember {
     pub member_id: Uuid,
     pub account_id: AccountId,

@@ -5,6 +5,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use sqlx::PgPool;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -20,6 +21,7 @@ use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
+use crate::once;
 use crate::types::ids::{AccountId, uuid_v7};
 
 /// Digests that are stored, and later applied, together (plus those of the last chunk): the
@@ -54,25 +56,31 @@ impl Capability for ImportSuppressions {
 
     async fn run(infra: &Infra, caller: Caller, list: List) -> Result<OpenedImport> {
         let import_id = open(infra, caller.account_id()).await?;
-        match store_all(&infra.pool, import_id, list).await {
-            Ok(()) => {
-                note(infra, &caller, import_id).await?;
-                Ok(OpenedImport { import_id })
-            }
-            Err(error) => {
-                let mut connection = infra.pool.acquire().await?;
-                store::delete_import(&mut connection, import_id).await?;
-                Err(error)
-            }
+        let stored = async {
+            let hash = store_all(&infra.pool, import_id, list).await?;
+            once::open(&hash).await
+        };
+        if let Err(error) = stored.await {
+            let mut connection = infra.pool.acquire().await?;
+            store::delete_import(&mut connection, import_id).await?;
+            return Err(error);
         }
+        let opened = OpenedImport { import_id };
+        complete(infra, &caller, &opened).await?;
+        Ok(opened)
     }
 }
 
-async fn note(infra: &Infra, caller: &Caller, import_id: Uuid) -> Result<()> {
+/// Lets the list be applied. If this fails, the list is deleted later, like an upload that was broken off.
+async fn complete(infra: &Infra, caller: &Caller, opened: &OpenedImport) -> Result<()> {
     let (now, account_id) = (infra.clock.now(), caller.account_id());
-    let (kind, subject) = (EventKind::SuppressionsImported, import_id.to_string());
-    let mut connection = infra.pool.acquire().await?;
-    caller.note(&mut connection, now, account_id, kind, Some(&subject)).await
+    let (kind, subject) = (EventKind::SuppressionsImported, opened.import_id.to_string());
+    let mut transaction = infra.pool.begin().await?;
+    store::update_uploaded(&mut transaction, opened.import_id).await?;
+    caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
+    once::keep(infra, &mut transaction, Some(202), opened).await?;
+    transaction.commit().await?;
+    Ok(())
 }
 
 async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
@@ -92,13 +100,14 @@ async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
     Ok(import_id)
 }
 
-/// No connection is held while the sender takes their time.
-async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<()> {
-    let (mut reader, mut position) = (DigestReader::default(), 0);
+/// Stores the list, and returns its SHA-256. No connection is held while the sender takes their time.
+async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<[u8; 32]> {
+    let (mut reader, mut position, mut hash) = (DigestReader::default(), 0, Sha256::new());
     let mut is_empty = true;
     while let Some(piece) = list.next().await {
         let piece = piece?;
         is_empty &= piece.is_empty();
+        hash.update(&piece);
         reader.read(&piece);
         if reader.waiting() >= CHUNK {
             store_chunk(pool, import_id, position, &reader.take()).await?;
@@ -110,8 +119,7 @@ async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<()>
         return Err(Error::InvalidRequest.naming(vec![wrong]));
     }
     store_chunk(pool, import_id, position, &reader.finish()).await?;
-    let mut connection = pool.acquire().await?;
-    store::update_uploaded(&mut connection, import_id).await
+    Ok(hash.finalize().into())
 }
 
 async fn store_chunk(pool: &PgPool, import_id: Uuid, position: i32, chunk: &Digests) -> Result<()> {

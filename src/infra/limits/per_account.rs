@@ -17,6 +17,7 @@
 //! `unlimited` are the operator's own and not counted. `RATE_LIMITS=off` switches these limits off.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use governor::Quota;
 use governor::clock::Clock as _;
@@ -41,6 +42,13 @@ const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 
 /// The names of the limits in headers.
 const NAMES: [&str; 3] = ["Writes", "Intake", "Control"];
+
+impl AccountLimit {
+    pub fn used_up(self) -> Standing {
+        let (at_once, per_second) = FIGURES[self as usize];
+        Standing::used_up(NAMES[self as usize], at_once, Duration::from_secs(1) / per_second)
+    }
+}
 
 /// The key of a bucket: an account, and the credential where each one has its own bucket.
 type Bucket = (AccountId, Option<String>);

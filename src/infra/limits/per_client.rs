@@ -46,6 +46,7 @@ use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
+#[derive(Clone, Copy)]
 struct Figures {
     at_once: u32,
     then_one_every: Duration,
@@ -86,6 +87,13 @@ limits! {
     LogReads: 1_200 at once, then one every 50 ms;
     AppRequests: 120 at once, then one every 2_000 ms;
     Messages: 600 at once, then one every 50 ms;
+}
+
+impl Limit {
+    pub fn used_up(self) -> Standing {
+        let Figures { at_once, then_one_every } = FIGURES[self as usize];
+        Standing::used_up(NAMES[self as usize], at_once, then_one_every)
+    }
 }
 
 pub struct Exceeded {

@@ -24,6 +24,11 @@ impl Standing {
         Self::of(name, quota.burst_size(), remaining, quota.replenish_interval())
     }
 
+    /// Of a limit of which nothing is left.
+    pub fn used_up(name: &'static str, quota: u32, interval: Duration) -> Self {
+        Self { name, quota, remaining: 0, interval }
+    }
+
     fn of(name: &'static str, quota: NonZeroU32, remaining: u32, interval: Duration) -> Self {
         Self { name, quota: quota.get(), remaining, interval }
     }

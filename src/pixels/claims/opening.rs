@@ -15,6 +15,7 @@ use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::once;
 use crate::pixels::input::{OfClaim, PixelRequest};
 use crate::pixels::snippets::snippet;
 use crate::pixels::store;
@@ -96,15 +97,18 @@ impl Capability for ClaimHost {
             now,
         )
         .await?;
-        transaction.commit().await?;
-        tracing::info!(account_id = %owner.account_id, %pixel_id, "host claimed");
-        Ok(OpenedClaim {
+        let opened = OpenedClaim {
             token,
             domain: host,
             snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
             pixel_id,
             expires_at: Timestamp(expires_at),
-        })
+        };
+        once::keep(infra, &mut transaction, Some(201), &opened).await?;
+        transaction.commit().await?;
+        let (account_id, pixel_id) = (&owner.account_id, &opened.pixel_id);
+        tracing::info!(%account_id, %pixel_id, "host claimed");
+        Ok(opened)
     }
 }
 

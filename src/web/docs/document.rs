@@ -23,7 +23,7 @@ use crate::webhooks::news::kinds::{
     info(
         title = "Assent",
         version = "1.0.0",
-        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.\n\nEvery list has `next`, the address of its next page. A `POST` below `/v1/` with `Idempotency-Key` (up to 255 characters) may be repeated for a day: the first answer comes again.",
+        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back, `RateLimit` what is left of a limit.\n\nEvery list has `next`, the address of its next page. A `POST` below `/v1/` with `Idempotency-Key` (up to 255 characters) may be repeated for a day: the first answer comes again.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     servers((url = "https://stand-in.invalid")),
@@ -82,7 +82,14 @@ impl Modify for Credentials {
 pub struct ApiDescription {
     rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
     assembled: OnceLock<Assembled>,
-    html: OnceLock<Arc<str>>,
+    html: [OnceLock<Arc<str>>; 2],
+}
+
+/// The pages of the description.
+#[derive(Clone, Copy)]
+pub enum DocsForm {
+    Index,
+    Reference,
 }
 
 pub struct Assembled {
@@ -94,24 +101,26 @@ pub struct Assembled {
 impl ApiDescription {
     /// `rooms` returns the descriptions of all route modules.
     pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
-        Self { rooms, assembled: OnceLock::new(), html: OnceLock::new() }
+        Self { rooms, assembled: OnceLock::new(), html: Default::default() }
     }
 
     pub fn get(&self, base_url: &str) -> &Assembled {
         self.assembled.get_or_init(|| Assembled::of((self.rooms)(), base_url))
     }
 
-    /// The page, created by `render` at the first request.
+    /// A page, created by `render` at the first request.
     pub fn html(
         &self,
+        form: DocsForm,
         base_url: &str,
         render: impl FnOnce(&DocsPage) -> Option<String>,
     ) -> Option<Arc<str>> {
-        if let Some(html) = self.html.get() {
+        let created = &self.html[form as usize];
+        if let Some(html) = created.get() {
             return Some(Arc::clone(html));
         }
         let html = render(&self.get(base_url).page)?;
-        Some(Arc::clone(self.html.get_or_init(|| html.into())))
+        Some(Arc::clone(created.get_or_init(|| html.into())))
     }
 }
 

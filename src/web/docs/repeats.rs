@@ -6,11 +6,8 @@ use crate::http::once::{HEADER, is_repeatable};
 
 pub fn add_to(document: &mut Value) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
-    for (path, item) in paths.filter(|(path, _)| is_repeatable(path)) {
-        // Lists are sent in pieces, which the key does not cover.
-        let Some(operation) = item.get_mut("post").filter(|_| !path.ends_with("/import")) else {
-            continue;
-        };
+    for (_, item) in paths.filter(|(path, _)| is_repeatable(path)) {
+        let Some(operation) = item.get_mut("post") else { continue };
         let parameter = json!({
             "name": HEADER,
             "in": "header",

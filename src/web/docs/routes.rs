@@ -5,6 +5,7 @@ use rocket::response::{self, Responder};
 use rocket::{Request, State, get};
 use rocket_dyn_templates::{Template, context};
 
+use super::document::DocsForm;
 use super::{ApiDescription, older, tags};
 use crate::app::App;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::web::layout::framed;
 
-described_routes![document, older_document, docs];
+described_routes![document, older_document, docs, reference];
 
 #[derive(Responder)]
 struct Document {
@@ -77,7 +78,9 @@ fn older_document(app: &State<App>, description: &State<ApiDescription>) -> Resu
     older::of(json).map(|json| Document::new(json.into()))
 }
 
-/// This description, as a page
+/// This description in short, as a page
+///
+/// How to start, and every operation in a line.
 #[utoipa::path(
     tag = "Pages",
     operation_id = "docs_page",
@@ -85,19 +88,37 @@ fn older_document(app: &State<App>, description: &State<ApiDescription>) -> Resu
 )]
 #[get("/docs")]
 fn docs<'a>(app: &'a State<App>, description: &'a State<ApiDescription>) -> DocsAnswer<'a> {
-    DocsAnswer { infra: &app.infra, description }
+    DocsAnswer { infra: &app.infra, description, form: DocsForm::Index }
+}
+
+/// This description, as a page
+///
+/// One page, because people search in it.
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "docs_reference_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/docs/reference")]
+fn reference<'a>(app: &'a State<App>, description: &'a State<ApiDescription>) -> DocsAnswer<'a> {
+    DocsAnswer { infra: &app.infra, description, form: DocsForm::Reference }
 }
 
 struct DocsAnswer<'a> {
     infra: &'a Infra,
     description: &'a ApiDescription,
+    form: DocsForm,
 }
 
 impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let html = self.description.html(self.infra.base_url(), |api| {
-            let context = framed(self.infra, "API", context! { api });
-            Template::show(request.rocket(), "pages/docs.html", context)
+        let (title, template) = match self.form {
+            DocsForm::Index => ("API", "pages/docs.html"),
+            DocsForm::Reference => ("API reference", "pages/docs_reference.html"),
+        };
+        let html = self.description.html(self.form, self.infra.base_url(), |api| {
+            let context = framed(self.infra, title, context! { api });
+            Template::show(request.rocket(), template, context)
         });
         let html = html.ok_or(Status::InternalServerError)?;
         // The same for everybody, so it may be cached.

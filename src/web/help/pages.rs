@@ -20,7 +20,7 @@ const LISTED: [&str; 14] = [
     "/accessibility",
 ];
 
-const OTHERS: [&str; 4] = ["/guide/tag", "/guide/webhooks", "/log", "/demo"];
+const OTHERS: [&str; 5] = ["/guide/tag", "/guide/webhooks", "/docs/reference", "/log", "/demo"];
 
 pub fn listed() -> impl Iterator<Item = String> {
     let articles = SLUGS.iter().map(|slug| format!("/help/{slug}"));
@@ -32,5 +32,6 @@ pub fn has_markdown(path: &str) -> bool {
     let article = path.strip_prefix("/help/");
     LISTED.contains(&path)
         || OTHERS.contains(&path)
+        || path.starts_with("/watch/")
         || article.is_some_and(|slug| SLUGS.contains(&slug))
 }

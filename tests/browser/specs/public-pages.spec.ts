@@ -16,7 +16,7 @@ const watchPolicy = (page: Page): Promise<void> =>
     );
   });
 
-const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/tag', '/guide/webhooks', '/docs', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility', '/help', '/contact', '/status'];
+const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/tag', '/guide/webhooks', '/docs', '/docs/reference', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility', '/help', '/contact', '/status'];
 
 const VIEWS = {
   desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
@@ -52,7 +52,7 @@ for (const path of PAGES) {
 
 test('the API reference can be searched by words and by keyboard', async ({ page }) => {
   await watchPolicy(page);
-  await page.goto(`${base()}/docs`);
+  await page.goto(`${base()}/docs/reference`);
   const routes = page.locator('details.route:visible');
   const all = await routes.count();
   await page.keyboard.press('/');
@@ -77,11 +77,14 @@ test('the API reference can be searched by words and by keyboard', async ({ page
 });
 
 test('an address with a fragment opens the route or schema in the API reference', async ({ page }) => {
-  await page.goto(`${base()}/docs#create_pixel`);
+  await page.goto(`${base()}/docs/reference#create_pixel`);
   await expect(page.locator('#create_pixel')).toBeVisible();
+  // From the overview: to the line of the route, and on to its description.
   await page.goto(`${base()}/docs`);
   await page.getByRole('link', { name: 'Create a pixel' }).click();
-  await expect(page.locator('#create_pixel')).toBeVisible();
+  await expect(page.locator('#create_pixel')).toBeInViewport();
+  await page.locator('#create_pixel a').click();
+  await expect(page.locator('details[open] #create_pixel')).toBeVisible();
   await page.locator('#create_pixel a[href^="#schema-"]').first().click();
   await expect(page.locator('[id^="schema-"]:visible').first()).toBeInViewport();
 });
@@ -99,7 +102,7 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('the API reference shows everything except the search', async ({ page }) => {
-    await page.goto(`${base()}/docs`);
+    await page.goto(`${base()}/docs/reference`);
     await expect(page.getByRole('searchbox')).toHaveCount(0);
     const route = page.locator('details.route').filter({ has: page.locator('#create_pixel') });
     await route.locator('summary').click();

@@ -62,6 +62,15 @@ const main = async (): Promise<void> => {
   const { receipt, signature } = saved.data;
   const verdict = await anyone.POST('/v1/consent/verify', { body: { receipt, signature } });
   assert.equal(verdict.data?.valid, true);
+  // What is also sent as CSV has a type once the media types are named.
+  const reader = createClient<paths, 'application/json' | 'application/problem+json'>({
+    baseUrl,
+    headers: { Authorization: `Bearer ${issued.data.api_key}` },
+  });
+  const log = await reader.GET('/v1/pixels/{pixel_id}/consent', { params: { path } });
+  assert.deepEqual([log.data?.events.length, log.data?.next], [1, null]);
+  const stats = await reader.GET('/v1/pixels/{pixel_id}/consent/stats', { params: { path } });
+  assert.equal(stats.data?.totals.accepted, 1);
   const lines = await client.GET('/v1/pixels/{pixel_id}/consent/export', { params: { path }, parseAs: 'text' });
   assert.equal(String(lines.data).trim().split('\n').length, 2);
   const notice = await anyone.GET('/v1/policy/{pixel}', { params: { path: { pixel: path.pixel_id } }, parseAs: 'text' });

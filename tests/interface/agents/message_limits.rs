@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::tools::{call_with, done, message, post};
+use crate::support::tools::{call_with, done, message, post, refused};
 use crate::support::{Answer, App};
 
 const NEEDS_KEY: &str = "a message over 64 KiB needs an API key in the headers";
@@ -67,6 +67,31 @@ async fn a_large_message_needs_a_good_key_in_the_headers() {
     sqlx::query("UPDATE accounts SET status = 'active'").execute(&app.pool).await.unwrap();
     sqlx::query("UPDATE api_keys SET revoked_at = created_at").execute(&app.pool).await.unwrap();
     send(&app, &[("X-API-Key", &ann.key)], large).await.refused(413, NEEDS_KEY);
+}
+
+#[tokio::test]
+async fn a_tool_takes_as_much_as_its_route() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let key = [("X-API-Key", ann.key.as_str())];
+    let verifier = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+    let proof = |length: usize| json!({"proof": {"x": "x".repeat(length)}, "key": verifier});
+    let whole = call_of("verify_proof", &proof(4_190_000));
+    let answer = send(&app, &key, whole).await.expect(200);
+    assert_eq!(done(&answer["result"])["valid"], false, "{answer}");
+    let contacts = |length: usize| json!({"pixel_id": "x".repeat(length), "contacts": []});
+    for (tool, arguments) in [
+        ("verify_proof", proof(4_194_304)),
+        ("store_contacts", contacts(2_400_000)),
+        ("verify_receipt", json!({"receipt": {"x": "x".repeat(70_000)}, "signature": "0"})),
+    ] {
+        let answer = send(&app, &key, call_of(tool, &arguments)).await.expect(200);
+        refused(&answer["result"], 413, "request body too large");
+    }
+    send(&app, &key, call_of("verify_proof", &proof(4_500_000)))
+        .await
+        .refused(413, "request body too large");
+    send(&app, &[], call_of("verify_proof", &proof(70_000))).await.refused(413, NEEDS_KEY);
 }
 
 #[tokio::test]

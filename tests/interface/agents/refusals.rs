@@ -34,7 +34,7 @@ async fn a_message_that_no_client_may_send_is_refused_with_a_problem_document() 
     for body in ["", "{", "[]", "{}", "\"tools/list\"", "{\"jsonrpc\":\"1.0\",\"id\":1}", "\u{0}"] {
         typed("application/json", body).await.refused(400, "invalid request");
     }
-    let huge = format!("{{\"jsonrpc\":\"2.0\",\"x\":\"{}\"}}", "x".repeat(3 * 1024 * 1024));
+    let huge = format!("{{\"jsonrpc\":\"2.0\",\"x\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
     let answer = Answer::of(post(&app).header("Content-Type", "application/json").body(huge)).await;
     answer.refused(413, "request body too large");
     for method in [Method::GET, Method::DELETE, Method::PUT] {

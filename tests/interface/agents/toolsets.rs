@@ -43,6 +43,20 @@ async fn every_tool_is_in_one_set_and_all_of_them_in_all() {
 }
 
 #[tokio::test]
+async fn lists_without_a_key_are_answered_from_memory() {
+    let app = App::spawn().await;
+    let paths = ["/mcp", "/mcp/readonly", "/mcp/x/contacts", "/mcp/x/all"];
+    let mut before = Vec::new();
+    for path in paths {
+        before.push(list(&app, path, None).await);
+    }
+    app.pool.close().await;
+    for (path, before) in paths.iter().zip(before) {
+        assert_eq!(list(&app, path, None).await, before, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_list_follows_the_scope_of_the_key() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;

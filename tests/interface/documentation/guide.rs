@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::{App, MailServer, fresh_address};
@@ -84,7 +84,7 @@ async fn every_command_of_the_guide_works_as_it_is_written() {
     site.answer("shop.test/", Reply::page(snippet));
     assert_eq!(reader.run(check)["install_status"], "installed");
 
-    let choice = serde_json::json!({
+    let choice = json!({
         "pixel_id": pixel, "visitor_id": "visitor-1", "url": "https://shop.test/",
         "consent": "accepted", "affirmative": true, "purposes": ["resolution"],
         "policy_version_hash": configured["policy_hash"],
@@ -132,6 +132,25 @@ async fn every_link_of_llms_txt_stands_under_a_heading() {
         assert!(item.starts_with("- [") && item.contains("): "), "{item}");
     }
     assert!(text.contains("\n## Optional\n"));
+}
+
+#[tokio::test]
+async fn the_guide_installs_the_tool_server_in_three_editors() {
+    let app = App::spawn().await;
+    let (guide, server) = (app.get("/guide.md").await.text, app.url("/mcp"));
+    assert!(guide.contains(&format!("`claude mcp add --transport http assent {server}`")));
+    let settings = |before: &str, after: &str| {
+        let (_, rest) = guide.split_once(before).unwrap_or_else(|| panic!("{before}: {guide}"));
+        let (text, _) = rest.split_once(after).unwrap_or_else(|| panic!("{after}: {guide}"));
+        serde_json::from_str::<Value>(text).unwrap()
+    };
+    let entry = json!({"type": "http", "url": server});
+    let code = settings("- VS Code: `code --add-mcp '", "'`, or");
+    assert_eq!(code, json!({"name": "assent", "type": "http", "url": server}));
+    let file = settings("'`, or\n  `", "` in `.vscode/mcp.json`");
+    assert_eq!(file, json!({"servers": {"assent": entry}}));
+    let cursor = settings("- Cursor: `", "` in `.cursor/mcp.json`");
+    assert_eq!(cursor, json!({"mcpServers": {"assent": {"url": server}}}));
 }
 
 #[tokio::test]

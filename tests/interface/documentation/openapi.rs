@@ -214,7 +214,7 @@ fn python() -> String {
 #[tokio::test]
 async fn the_page_names_every_operation_and_loads_nothing_from_elsewhere() {
     let app = App::spawn().await;
-    let page = app.get("/docs").await;
+    let page = app.get("/docs/reference").await;
     assert_eq!(page.status, 200);
     let document = app.get("/openapi.json").await.expect(200);
     for (path, item) in document["paths"].as_object().unwrap() {

@@ -80,6 +80,13 @@ async fn answers_tell_how_much_of_a_limit_is_left() {
     let issued = issue().await;
     assert_eq!(issued.header("ratelimit-policy"), Some("\"KeyIssues\";q=60;w=300"));
     assert!(issued.header("ratelimit").unwrap().starts_with("\"KeyIssues\";r=58;t="));
+    for _ in 0..58 {
+        issue().await;
+    }
+    let refused = issue().await;
+    is_limited(&refused, 5);
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"KeyIssues\";q=60;w=300"));
+    assert_eq!(refused.header("ratelimit"), Some("\"KeyIssues\";r=0;t=300"));
     let read = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
     assert_eq!(read.header("ratelimit"), None);
     let off = App::spawn().await;

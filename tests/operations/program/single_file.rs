@@ -7,7 +7,7 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
 /// Addresses for people, browsers and agents, each with a text that its answer must contain.
-const READ: [(&str, &str); 24] = [
+const READ: [(&str, &str); 25] = [
     ("/", "<h1"),
     ("/console/sign-in", "<form"),
     ("/console/sign-up", "<form"),
@@ -15,6 +15,7 @@ const READ: [(&str, &str); 24] = [
     ("/demo", "<form"),
     ("/demo/preview", "<h1"),
     ("/docs", "create_pixel"),
+    ("/docs/reference", "create_pixel"),
     ("/guide", "<h2"),
     ("/guide/tag", "<h2"),
     ("/guide/webhooks", "<h2"),

@@ -1,7 +1,6 @@
 //! `Idempotency-Key`: a repeated request gets the first answer, and creates nothing twice.
 
-use std::sync::Arc;
-use std::time::Duration as RealTime;
+mod lost_answers;
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -9,10 +8,8 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::support::postgres::database::TestDatabase;
-use crate::support::process::program;
 use crate::support::waiting::wait_until;
-use crate::support::{Account, Answer, App, Process};
+use crate::support::{Account, Answer, App};
 
 const KEY: &str = "0190d9d4-9b6a-7c3e-8a55-000000000001";
 
@@ -79,6 +76,7 @@ async fn every_route_that_creates_can_be_repeated() {
         ("/v1/webhooks".to_owned(), json!({"url": "https://hooks.example/x"})),
         ("/v1/account/members".to_owned(), json!({"email": "bob@example.com", "role": "read"})),
         ("/v1/account/codes".to_owned(), json!({"purpose": "keys"})),
+        ("/v1/suppressions/import".to_owned(), json!(hem)),
     ] {
         let send = || {
             let request = app.request(Method::POST, &path).bearer_auth(&ann.key).json(&body);
@@ -102,6 +100,49 @@ async fn every_route_that_creates_can_be_repeated() {
         )
     };
     assert_eq!(secret(&rotate().await), secret(&rotate().await));
+}
+
+#[tokio::test]
+async fn every_route_that_creates_takes_a_key_and_visitors_routes_take_none() {
+    let app = App::spawn().await;
+    let document = app.get("/openapi.json").await.expect(200);
+    let mut creating = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let operation = &item["post"];
+        let Some(answers) = operation["responses"].as_object() else { continue };
+        let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+        let is_described = parameters.any(|parameter| parameter["name"] == "Idempotency-Key");
+        let is_of_accounts = path.starts_with("/v1/") && !path.starts_with("/v1/consent/");
+        if is_of_accounts && ["201", "202"].iter().any(|status| answers.contains_key(*status)) {
+            assert!(is_described, "{path}");
+            creating += 1;
+        }
+        // A malformed key is refused before anything else is looked at.
+        let places = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+        let place = places.collect::<Vec<_>>().join("/");
+        let request = app.request(Method::POST, &place).header("Idempotency-Key", "with blanks");
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.text.contains("idempotency_key_invalid"), is_described, "{path}");
+    }
+    assert!(creating >= 10, "{creating}");
+}
+
+#[tokio::test]
+async fn a_list_to_import_is_taken_once() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let import = |list: &str| {
+        let request = app.request(Method::POST, "/v1/suppressions/import").bearer_auth(&ann.key);
+        Answer::of(request.header("Idempotency-Key", KEY).body(list.to_owned()))
+    };
+    let (list, other) = ("ab".repeat(32), "cd".repeat(32));
+    let first = import(&list).await.expect(202);
+    let again = import(&list).await;
+    assert_eq!((again.expect(202), again.header("idempotency-replayed")), (first, Some("true")));
+    import(&other).await.refused(422, "idempotency key reused");
+    let count = "SELECT count(*) FROM suppression_imports";
+    let count: i64 = sqlx::query_scalar(count).fetch_one(&app.pool).await.unwrap();
+    assert_eq!(count, 1);
 }
 
 #[tokio::test]
@@ -253,52 +294,4 @@ async fn requests_without_a_key_store_nothing() {
     let ann = app.account("ann@example.com").await;
     app.pixel(&ann.key, "ann.example").await;
     assert_eq!(stored(&app.pool).await, 0);
-}
-
-/// Lets the service store what it has created, and then wait before it answers.
-const ANSWER_WAITS: &str = "
-    CREATE FUNCTION wait_long() RETURNS trigger LANGUAGE plpgsql AS
-        'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
-    CREATE TRIGGER wait_long BEFORE UPDATE ON idempotency_keys FOR EACH ROW
-        WHEN (OLD.answer IS NOT NULL) EXECUTE FUNCTION wait_long()";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn killed_between_writing_and_answering_it_creates_nothing_twice() {
-    let database = Arc::new(TestDatabase::create().await);
-    let app = App::spawn_on(Arc::clone(&database), assent::clock::Clock::default(), &[]).await;
-    let ann = app.account("ann@example.com").await;
-    for (path, count, secret) in [
-        ("/v1/api-keys", "SELECT count(*) FROM api_keys", "api_key"),
-        ("/v1/webhooks", "SELECT count(*) FROM webhook_endpoints", "secret"),
-    ] {
-        let body = json!({"name": "ci", "url": "https://hooks.example/x"});
-        let count =
-            async || sqlx::query_scalar::<_, i64>(count).fetch_one(&app.pool).await.unwrap();
-        let (before, key) = (count().await, format!("{KEY}{path}").replace('/', "-"));
-        sqlx::raw_sql(ANSWER_WAITS).execute(&app.pool).await.unwrap();
-        let mut killed = Process::start(program(&database.url)).await;
-        let send = |base: &str| {
-            let request = app.client.post(format!("{base}{path}")).bearer_auth(&ann.key);
-            request.header("Idempotency-Key", &key).json(&body).send()
-        };
-        let sent = tokio::spawn(send(&killed.base));
-        wait_until("it is created", async || count().await == before + 1).await;
-        killed.send(nix::sys::signal::Signal::SIGKILL);
-        killed.exit_code().await;
-        assert!(sent.await.unwrap().is_err(), "it was not answered");
-        let free = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                    WHERE datname = current_database() AND wait_event = 'PgSleep'";
-        sqlx::query(free).execute(&app.pool).await.unwrap();
-        tokio::time::sleep(RealTime::from_millis(200)).await;
-        sqlx::raw_sql("DROP TRIGGER wait_long ON idempotency_keys; DROP FUNCTION wait_long")
-            .execute(&app.pool)
-            .await
-            .unwrap();
-        let again = Process::start(program(&database.url)).await;
-        let answer = send(&again.base).await.unwrap();
-        assert_eq!(answer.status(), 201);
-        let answer: Value = answer.json().await.unwrap();
-        assert!(answer[secret].is_string(), "{answer}");
-        assert_eq!(count().await, before + 1);
-    }
 }
