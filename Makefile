@@ -36,9 +36,25 @@ run: ## Install what is missing, build, and start the service on http://localhos
 	@scripts/first-run
 
 .PHONY: test
-test: test-tools ## Check, and run all tests: unit, black-box, browser, clients, conformance, packages
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients \
+test: ## Check, and run all tests: unit, black-box, browser, clients, conformance, packages
+	@scripts/install-missing $(if $(filter 0,$(shell id -u)),--lints,--quick)
+	@scripts/with-postgres $(MAKE) --no-print-directory check-and-install test-rust test-browser test-clients \
 		test-conformance test-packages-quick
+
+# The linter compiles for minutes. Meanwhile everything is installed that the tests need, programs too where nobody
+# is asked for a password.
+.PHONY: check-and-install
+check-and-install: fmt-check
+	@mkdir -p $(target)
+	@$(MAKE) --no-print-directory test-tools typecheck installed >$(target)/installed.log 2>&1 & installing=$$!; \
+		checked=0; scripts/sqlx-metadata --check || checked=$$?; \
+		wait $$installing || { cat $(target)/installed.log >&2; exit 1; }; \
+		grep '^Skipped' $(target)/installed.log >&2 || true; \
+		exit $$checked
+
+.PHONY: installed
+installed: $(node_modules) $(smtp_server) $(generators) $(suite)
+	@PACKAGES_PYTHON=$(target)/packages-python scripts/test-packages --install
 
 .PHONY: check
 check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
@@ -149,7 +165,7 @@ test-packages: $(node_modules) ## All packages, six applications with the tag, W
 
 .PHONY: test-tools
 test-tools:
-	@scripts/install-missing --tests
+	@scripts/install-missing --quick
 
 .PHONY: torture
 torture: $(smtp_server) ## Kill service and database in turn, 20 rounds; nothing confirmed may be lost
@@ -204,7 +220,7 @@ $(suite): $(conformance)/package-lock.json
 
 $(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt $(clients)/requirements.txt tests/log/requirements.txt
 	@python3 -m venv $(python)
-	@$(python)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(python)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		$(addprefix --requirement ,$(filter-out tests/log/%,$^))
 	@$(python)/bin/python -m pip install --quiet --disable-pip-version-check --ignore-requires-python --no-deps \
 		--requirement tests/log/requirements.txt

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig, Project } from '@playwright/test';
-import { CHROMIUM_ONLY, QUICK_FIREFOX_LEAVES_OUT } from './support/browsers';
+import { FIREFOX_SKIPS, QUICK_FIREFOX_LEAVES_OUT } from './support/browsers';
 
 /** Debian's Firefox, controlled by WebDriver BiDi. It is used where it is installed. */
 const firefox = process.env.FIREFOX || '/usr/bin/firefox-esr';
@@ -10,7 +10,7 @@ if (existsSync(firefox)) {
   projects.push({
     name: 'firefox',
     use: { browserName: 'firefox', channel: 'moz-firefox' },
-    grepInvert: new RegExp(CHROMIUM_ONLY),
+    grepInvert: FIREFOX_SKIPS,
     testIgnore: process.env.QUICK_FIREFOX ? QUICK_FIREFOX_LEAVES_OUT : [],
   });
 }

@@ -132,9 +132,9 @@ pub fn free_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
-/// A client that neither follows redirects nor repeats requests.
+/// A client that neither follows redirects nor repeats requests, for plain HTTP.
 pub fn client() -> reqwest::Client {
-    client_with(|builder| builder)
+    client_with(|builder| builder.tls_certs_only(std::iter::empty()))
 }
 
 pub fn client_with(

@@ -1,10 +1,12 @@
-//! The files of a report: their formats, and the keys of watchers.
+//! The files of a report: their formats, and the key of their watcher.
 
+use assent::proof::format::note::Signer;
 use serde_json::Value;
 
-use crate::runs::{Watcher, watch};
+use crate::runs::{watch, watch_with};
 use crate::sites::Sites;
-use crate::support::process::{bare_program, run, said};
+use crate::support::watch_reports::ReportMade;
+use crate::verification::verified;
 
 /// Text that is special in HTML, XML, JSON and URLs.
 const SPECIAL: &str = r#"<!doctype html><title>Page</title><script>
@@ -67,33 +69,24 @@ async fn reports_of_special_text_can_be_read_and_contain_no_markup_of_it() {
     }
 }
 
+/// A page that loads nothing is silent.
 #[tokio::test]
-async fn each_of_two_watchers_signs_with_its_own_key() {
-    let page = "<!doctype html><title>Page</title>".to_owned();
-    let sites = Sites::start(&[("two.localhost/", page)]).await;
-    let url = sites.url("two.localhost/");
-    let mut watchers = Vec::new();
-    for seed in ["11", "22"] {
-        let watcher = Watcher::new();
-        let mut command = watcher.command(&[&url, "--seconds", "0.2"]);
-        command.env("WATCH_KEY", seed.repeat(32));
-        assert_eq!(command.output().await.unwrap().status.code(), Some(2));
-        let report = std::fs::read(watcher.report().join("report.json")).unwrap();
-        let report: Value = serde_json::from_slice(&report).unwrap();
-        watchers.push((report["watcher"].as_str().unwrap().to_owned(), watcher));
+async fn a_watcher_signs_with_its_own_key_and_a_note_belongs_to_its_report() {
+    let page = "<!doctype html><title>Page</title><style>p { color: green }</style><p>Text</p>";
+    let sites = Sites::start(&[("plain.localhost/", page.to_owned())]).await;
+    let url = sites.url("plain.localhost/");
+    let (seed, other) = ("11".repeat(32), [0x22_u8; 32]);
+    let run = watch_with(&[("WATCH_KEY", &seed)], &[&url, "--seconds", "0.2"]).await;
+    run.ends_with(2);
+    run.has_no_leak(0);
+    let key = |seed: &[u8]| Signer::new("assent-watch", seed).unwrap().verifier().to_string();
+    let (own, other) = (key(&[0x11_u8; 32]), key(&other));
+    assert_eq!(run.report["watcher"], own.as_str());
+    for (key, code) in [(&own, 0), (&other, 1)] {
+        assert_eq!(verified(&run.folder, &["--key", key]).await, Some(code), "{key}");
     }
-    assert_ne!(watchers[0].0, watchers[1].0);
-    for (named, watcher) in &watchers {
-        for (key, _) in &watchers {
-            let mut command = bare_program();
-            command.arg("verify").arg(watcher.report()).args(["--key", key]);
-            let (code, output, complaint) = said(&run(command).await);
-            assert_eq!(code, Some(i32::from(key != named)), "{output}{complaint}");
-        }
-    }
-    let (one, other) = (watchers[0].1.report(), watchers[1].1.report());
-    std::fs::copy(one.join("report.note"), other.join("report.note")).unwrap();
-    let mut command = bare_program();
-    command.arg("verify").arg(&other);
-    assert_eq!(said(&run(command).await).0, Some(1), "a note belongs to its report");
+    assert_eq!(verified(&run.folder, &[]).await, Some(0));
+    let note = ReportMade::of("plain.localhost").note();
+    std::fs::write(run.folder.join("report.note"), note).unwrap();
+    assert_eq!(verified(&run.folder, &[]).await, Some(1));
 }

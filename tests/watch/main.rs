@@ -17,7 +17,6 @@ mod network;
 mod node;
 mod runs;
 mod screenshots;
-mod silence;
 mod sites;
 mod stopping;
 mod submission;

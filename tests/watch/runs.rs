@@ -147,6 +147,17 @@ impl Run {
         VISITS.into_iter().filter(has).collect()
     }
 
+    /// Fails unless nothing leaked in any visit of a page without a tag, where no choice can be made.
+    #[track_caller]
+    pub fn has_no_leak(&self, page: usize) {
+        for visit in VISITS {
+            let leaks = self.visit(page, visit)["leaks"].as_array();
+            assert_eq!(leaks.map(Vec::len), Some(0), "{visit}: {}", self.report);
+        }
+        assert_eq!(self.visits_that_are(page, Some(true)), ["untouched", "gpc", "blocked"]);
+        assert_eq!(self.visits_that_are(page, Some(false)), [""; 0]);
+    }
+
     /// The visits with this verdict.
     pub fn visits_that_are(&self, page: usize, silent: Option<bool>) -> Vec<&'static str> {
         let silent = serde_json::json!(silent);

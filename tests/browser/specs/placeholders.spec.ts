@@ -324,17 +324,17 @@ test.describe('the placeholder has no accessibility problems', () => {
     ['player.example', 'https://www.player.example/1'],
   ];
   const VIEWS = {
-    desktop: { viewport: { width: 1280, height: 800 } },
-    phone: { viewport: { width: 360, height: 740 } },
     dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' as const },
+    desktop: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' as const },
+    phone: { viewport: { width: 360, height: 740 }, colorScheme: 'light' as const },
   };
 
   test('on a desktop, on a phone and in the dark, for every recipe', async ({ page, shop }) => {
     const frames = RECIPES.map(([name, source]) => `<div>${frameOf(source).replace('"Video"', `"${name}"`).replace('width="560"', 'width="100%"')}</div>`);
     const url = await shop.put('/', { body: `<main><h1>Films and maps</h1>${frames.join('')}</main>` });
-    for (const [name, view] of viewsOf(page, VIEWS)) {
-      await page.setViewportSize(view.viewport);
-      if ('colorScheme' in view) await page.emulateMedia({ colorScheme: view.colorScheme });
+    for (const [name, { viewport, colorScheme }] of viewsOf(page, VIEWS)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
       await page.goto(url);
       for (const [provider] of RECIPES) await expect(placeholder(page, `[title="${provider}"]`).box).toContainText(`Content from ${provider}`);
       const overflow = await placeholder(page, '[title=YouTube]').box.evaluate((box) => box.ownerDocument.documentElement.scrollWidth - innerWidth);

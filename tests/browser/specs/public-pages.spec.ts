@@ -19,8 +19,8 @@ const watchPolicy = (page: Page): Promise<void> =>
 const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/tag', '/guide/webhooks', '/docs', '/docs/reference', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility', '/help', '/contact', '/status'];
 
 const VIEWS = {
-  desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' as const },
+  desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const },
   narrow: { viewport: { width: 320, height: 640 }, colorScheme: 'light' as const },
 };

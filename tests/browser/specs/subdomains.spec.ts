@@ -1,5 +1,5 @@
 import { BrowserContext, Page } from '@playwright/test';
-import { chromiumOnly, LACKS } from '../support/browsers';
+import { chromiumOnly, LACKS, RULES } from '../support/browsers';
 import { acceptAll, expect, failOnErrors, popup, sendGpc, settle, Shop, state, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog } from '../support/integrator';
 import { delayChoice, requestsWith, sentChoices } from '../support/requests';
@@ -8,6 +8,8 @@ import { delayChoice, requestsWith, sentChoices } from '../support/requests';
 
 // Browsers treat names below `localhost` as secure, so that cookies with `Secure` can be set without a certificate.
 test.use({ zone: 'localhost', consent: { ...PLAIN_POLICY, share_subdomains: true } });
+
+const rules = { tag: RULES };
 
 const put = (shop: Shop, subdomain: string, path = '/'): Promise<string> => shop.put(path, { host: `${subdomain}.${shop.pixel.host}` });
 
@@ -108,7 +110,7 @@ test('the cookie is for the pixel’s host and below, only for secure pages, and
   expect(Math.abs(expires * 1_000 - Date.now() - 182 * 864e5)).toBeLessThan(60_000);
 });
 
-test('a confirmed acceptance is not checked on every page, but again after an hour', async ({ context, shop }) => {
+test('a confirmed acceptance is not checked on every page, but again after an hour', rules, async ({ context, shop }) => {
   const page = await openOn(context, shop, 'a');
   await acceptAll(page);
   await page.reload();
@@ -150,7 +152,7 @@ test('fewer purposes on one subdomain are fewer on all', async ({ context, shop 
   await expect.poll(async () => (await state(one)).purposes).toEqual(['analytics', 'resolution']);
 });
 
-test('an acceptance after a refusal counts everywhere: the later choice of the visitor', async ({ context, shop }) => {
+test('an acceptance after a refusal counts everywhere: the later choice of the visitor', rules, async ({ context, shop }) => {
   const one = await openOn(context, shop, 'a');
   await call(one, 'decline');
   const other = await openOn(context, shop, 'b');
@@ -160,7 +162,7 @@ test('an acceptance after a refusal counts everywhere: the later choice of the v
   expect((await state(one)).visitor).toBe((await state(other)).visitor);
 });
 
-test.describe('a pending acceptance on one subdomain and a refusal on another', () => {
+test.describe('a pending acceptance on one subdomain and a refusal on another', rules, () => {
   for (const first of ['the acceptance', 'the refusal'] as const) {
     for (const before of ['nothing', 'a refusal'] as const) {
       test(`after ${before}: ${first} arrives first, the refusal wins`, async ({ context, shop }) => {
@@ -192,7 +194,7 @@ test.describe('a pending acceptance on one subdomain and a refusal on another', 
   }
 });
 
-test('refusals on two subdomains at once do not replace each other for ever', async ({ context, shop }) => {
+test('refusals on two subdomains at once do not replace each other for ever', rules, async ({ context, shop }) => {
   const one = await openOn(context, shop, 'a');
   const other = await openOn(context, shop, 'b');
   await Promise.all([call(one, 'decline'), call(other, 'decline')]);
@@ -204,7 +206,7 @@ test('refusals on two subdomains at once do not replace each other for ever', as
   for (const tab of [one, other]) expect((await state(tab)).state).toBe('declined');
 });
 
-test.describe('a choice from before it was shared', () => {
+test.describe('a choice from before it was shared', rules, () => {
   test.use({ consent: PLAIN_POLICY });
   const shareNow = (shop: Shop) => shareFromNowOn(shop, true);
 
@@ -289,7 +291,7 @@ test('switched off again, the cookie is removed and each subdomain keeps its cho
   await expect(popup(await openOn(context, shop, 'c')).banner).toBeVisible();
 });
 
-test.describe('a forged cookie', () => {
+test.describe('a forged cookie', rules, () => {
   test('of a visitor whom the service does not know: the visitor is asked, nothing loads', async ({ context, shop }) => {
     const page = await open(context, await shop.put('/other', { host: `a.${shop.pixel.host}`, snippet: '<script>window.assent={get(){}}</script>' }));
     await forge(page, shop, { visitor: 'nobody' });
@@ -397,7 +399,7 @@ test('of two cookies with the name, the later choice counts', async ({ context, 
   expect((await state(other)).state).toBe('withdrawn');
 });
 
-test('a refusal counts after an acceptance with a later time: the clock was set back', async ({ context, shop }) => {
+test('a refusal counts after an acceptance with a later time: the clock was set back', rules, async ({ context, shop }) => {
   const one = await openOn(context, shop, 'a');
   await acceptAll(one);
   const other = await openOn(context, shop, 'b');
@@ -419,7 +421,7 @@ test('a refusal counts after an acceptance with a later time: the clock was set 
   expect(await latest(shop)).toBe('withdrawn');
 });
 
-test('without the module nothing is in force, and the visitor is not asked', async ({ context, shop }) => {
+test('without the module nothing is in force, and the visitor is not asked', rules, async ({ context, shop }) => {
   const one = await openOn(context, shop, 'a');
   await acceptAll(one);
   await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -463,7 +465,7 @@ test('Global Privacy Control withdraws an acceptance of another subdomain once, 
   await expectState(again, 'withdrawn');
 });
 
-test('Global Privacy Control without an earlier choice stores nothing', async ({ context, shop }) => {
+test('Global Privacy Control without an earlier choice stores nothing', rules, async ({ context, shop }) => {
   const page = await context.newPage();
   await sendGpc(page);
   await page.goto(await put(shop, 'a'));

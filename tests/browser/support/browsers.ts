@@ -10,9 +10,15 @@ export const CHROMIUM_ONLY = '@chromium-only';
  */
 export const QUICK_FIREFOX_LEAVES_OUT = [
   'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'frameworks',
-  'hostile-*', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'tag-guide', 'test-tag', 'vendor-signals',
-  'verify*', 'your-data*',
+  'hostile-*', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'signals', 'tag-guide', 'test-tag',
+  'vendor-signals', 'verify*', 'your-data*',
 ].map((name) => `**/${name}.spec.ts`);
+
+/** Marks a test or group of another spec that Firefox leaves out if `QUICK_FIREFOX` is set, for the same reasons. */
+export const RULES = '@rules';
+
+/** What the project `firefox` skips. */
+export const FIREFOX_SKIPS = new RegExp(process.env.QUICK_FIREFOX ? `${CHROMIUM_ONLY}|${RULES}` : CHROMIUM_ONLY);
 
 /**
  * Test details for tests or groups that only Chromium can run. All others run in both browsers;
@@ -46,10 +52,13 @@ interface View {
 /**
  * The views in which a page is tested. Playwright cannot change the colour scheme of Firefox, so Firefox only
  * uses the first two, a wide and a narrow one. They show its layout; axe reads the same page and style sheet in both
- * browsers.
+ * browsers. If `QUICK_VIEWS` is set, as in CI, Chromium uses the first and the last: one of them is wide, one
+ * narrow, one light and one dark. A nightly workflow uses all.
  */
 export const viewsOf = <L extends View>(page: Page, views: Record<string, L>): [string, L][] => {
   const all = Object.entries(views);
-  if (!isFirefox(page)) return all;
-  return all.filter(([, { colorScheme, forcedColors }]) => colorScheme !== 'dark' && !forcedColors).slice(0, 2);
+  if (isFirefox(page)) {
+    return all.filter(([, { colorScheme, forcedColors }]) => colorScheme !== 'dark' && !forcedColors).slice(0, 2);
+  }
+  return process.env.QUICK_VIEWS ? [all[0], all[all.length - 1]] : all;
 };

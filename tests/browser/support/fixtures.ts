@@ -227,9 +227,12 @@ export const watchRequests = (page: Page): string[] => {
   return requests;
 };
 
-/** Takes a screenshot for documentation. In Firefox it would add a style that the page's policy blocks and reports. */
+/**
+ * Takes a screenshot for people to look at, in `target/screenshots`, if `SCREENSHOTS` is set. In Firefox it would add a
+ * style that the page's policy blocks and reports.
+ */
 export const screenshot = async (page: Page, name: string, fullPage = false): Promise<void> => {
-  if (isFirefox(page)) return;
+  if (isFirefox(page) || !process.env.SCREENSHOTS) return;
   const path = resolve(__dirname, '../../../target/screenshots', `${name}.png`);
   await page.screenshot({ path, animations: 'disabled', fullPage });
 };

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use futures_util::future::{join, join_all};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sqlx::query_scalar;
@@ -111,15 +112,18 @@ async fn a_full_disk_does_not_stop_the_service() {
 
 #[tokio::test]
 async fn closed_outputs_and_broken_pipes_do_not_stop_the_service() {
-    let database = TestDatabase::create().await;
-    for closed in ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
+    let database = &TestDatabase::create().await;
+    let closed = ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"].map(|closed| async move {
         let close = |command: &mut Command| *command = closing(command, closed);
-        Mute::start(&database, close).await.serves_on().await;
-    }
-    let adapt = |command: &mut Command| {
-        command.stderr(broken());
+        Mute::start(database, close).await.serves_on().await;
+    });
+    let unread = async {
+        let adapt = |command: &mut Command| {
+            command.stderr(broken());
+        };
+        Mute::start(database, adapt).await.serves_on().await;
     };
-    Mute::start(&database, adapt).await.serves_on().await;
+    join(join_all(closed), unread).await;
 }
 
 #[tokio::test]
