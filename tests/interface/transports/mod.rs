@@ -101,13 +101,8 @@ const ERASURE: &[&str] = &[
     "refuse_erasure_request",
 ];
 
-const WATCH: &[&str] = &[
-    "show_watch",
-    "change_watch",
-    "list_watch_reports",
-    "read_watch_report",
-    "list_screenshots",
-];
+const WATCH: &[&str] =
+    &["show_watch", "change_watch", "list_watch_reports", "read_watch_report", "list_screenshots"];
 
 const WEBHOOKS: &[&str] = &[
     "create_webhook",
