@@ -17,7 +17,7 @@ export const QUICK_FIREFOX_LEAVES_OUT = [
 /** Marks a test or group of another spec that Firefox leaves out if `QUICK_FIREFOX` is set, for the same reasons. */
 export const RULES = '@rules';
 
-/** What the project `firefox` skips. */
+/** The tests that the project `firefox` skips. */
 export const FIREFOX_SKIPS = new RegExp(process.env.QUICK_FIREFOX ? `${CHROMIUM_ONLY}|${RULES}` : CHROMIUM_ONLY);
 
 /**
