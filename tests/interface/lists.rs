@@ -274,6 +274,7 @@ const READ: [&str; 15] = [
     "/v1/pixels/{pixel_id}/contacts",
     "/v1/pixels/{pixel_id}/contacts/withdrawn",
     "/v1/pixels/{pixel_id}/erasure-requests",
+    "/v1/pixels/{pixel_id}/screenshots",
     "/v1/pixels/{pixel_id}/watch-reports",
     "/v1/plans",
     "/v1/sample",
