@@ -1,6 +1,7 @@
 //! The HTTP server: the routes of all transports, and what surrounds them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
@@ -28,9 +29,12 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
     let app = App::start(infra);
     let (infra, parts, at_start) = (app.infra.clone(), app.clone(), before_serving(app.clone()));
     let has_tls = infra.base_url().starts_with("https://");
+    let description = Arc::new(ApiDescription::new(descriptions));
+    let (described, of_server) = (Arc::clone(&description), infra.clone());
+    let part = move |tag: &str| described.get(of_server.base_url()).part(tag);
     rocket::custom(figment.merge(("template_dir", no_templates())))
-        .manage(ToolServer::new(app.clone()))
-        .manage(ApiDescription::new(descriptions))
+        .manage(ToolServer::new(app.clone(), Arc::new(part)))
+        .manage(description)
         .manage(app)
         .mount("/", in_spans(repeatable(busiest_first(routes())), &[CONSENT_TAG]))
         // Screens are not part of the API's description: programs use the calls behind them.

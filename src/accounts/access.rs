@@ -20,7 +20,7 @@ use super::service::Accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
-use crate::infra::limits::per_client::Client;
+use crate::infra::limits::per_client::{Client, Limit};
 use crate::types::ids::AccountId;
 
 #[derive(Clone, Debug)]
@@ -185,6 +185,11 @@ pub trait Access {
         accounts: &Accounts,
         credentials: Credentials,
     ) -> impl Future<Output = Result<Self::Caller>> + Send;
+
+    /// A limit per client that depends on who calls.
+    fn limit(_: &Self::Caller) -> Option<Limit> {
+        None
+    }
 
     /// The caller whose account's write limit counts the call; `None` for reads, and for unknown accounts.
     fn writer(_: &Self::Caller) -> Option<&Caller> {

@@ -88,11 +88,14 @@ pub async fn admit_counted<C: Capability>(
     credentials: Credentials,
     left: &mut Vec<Standing>,
 ) -> Result<CallerOf<C>> {
+    let client = Client::new(&accounts.limits, credentials.net);
     if let Some(limit) = C::LIMIT {
-        let taken = Client::new(&accounts.limits, credentials.net).take(limit);
-        note_left(left, taken, limit.used_up())?;
+        note_left(left, client.take(limit), limit.used_up())?;
     }
     let caller = C::Access::admit(accounts, credentials).await?;
+    if let Some(limit) = C::Access::limit(&caller) {
+        note_left(left, client.take(limit), limit.used_up())?;
+    }
     if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
         let account_id = writer.account_id();
         let taken = accounts.account_limits.admit(C::ACCOUNT_LIMIT, account_id, &writer.actor);
@@ -116,7 +119,6 @@ fn note_left<E>(
     Ok(())
 }
 
-/// The refusals of [`admit`].
 pub fn refusals_before<C: Capability>() -> Vec<Error> {
     let limited = C::LIMIT.map(|_| Error::TooManyRequests { retry_after: 20 });
     limited.into_iter().chain(C::Access::refusals()).collect()

@@ -82,8 +82,8 @@ async fn request(
     responses((status = 200, description = "The visitor's requests", body = OwnRequests)),
 )]
 #[post("/v1/consent/erasure-requests/history", data = "<body>")]
-async fn read_own(call: Call<'_, ReadOwnRequests>, body: Body) -> Result<Json<OwnRequests>> {
-    call.with_body(&body, |request: ErasureRequest| request).await.map(Json)
+async fn read_own(call: Call<'_, ReadOwnRequests>, body: Body) -> Result<Listed<OwnRequests>> {
+    call.with_body(&body, |request: ErasureRequest| request).await.map(Listed)
 }
 
 /// Record a request that arrived by email

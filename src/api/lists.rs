@@ -7,10 +7,12 @@ use crate::accounts::members::member_list::MemberList;
 use crate::accounts::plans::PlanList;
 use crate::contacts::suppressions::list::SuppressionPage;
 use crate::contacts::withdrawn::WithdrawnContacts;
+use crate::erasure::of_visitor::OwnRequests;
 use crate::erasure::owner::ErasureRequestPage;
 use crate::http::listed::List;
 use crate::pixels::view::PixelList;
 use crate::policies::screenshots::view::ScreenshotPage;
+use crate::receipts::history::History;
 use crate::receipts::log::ConsentLog;
 use crate::silence::view::WatchReportPage;
 use crate::webhooks::delivery::DeliveryList;
@@ -27,11 +29,26 @@ macro_rules! whole {
     };
 }
 
-whole![PlanList, PixelList, KeyList, MemberList, GrantList, EndpointList, DeliveryList];
+whole![
+    PlanList,
+    PixelList,
+    KeyList,
+    MemberList,
+    GrantList,
+    EndpointList,
+    DeliveryList,
+    OwnRequests,
+];
 
 impl List for ConsentLog {
     fn next(&self) -> Option<(&'static str, String)> {
         Some(("before", self.next_before.clone()?))
+    }
+}
+
+impl List for History {
+    fn next(&self) -> Option<(&'static str, String)> {
+        Some(("before", self.next_before?.to_string()))
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use rocket::http::Status;
 use rocket::http::uri::Segments;
 use rocket::http::uri::fmt::Path;
+use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, get, post};
 use serde::Serialize;
@@ -16,10 +17,12 @@ use crate::error::Error;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::limited::count;
+use crate::http::problem;
 use crate::http::refusals::refusals;
 use crate::http::request_id::RequestId;
 use crate::infra::Infra;
-use crate::infra::limits::per_client::Client;
+use crate::infra::limits::per_client::{Client, Limit};
 use crate::oauth::client_metadata::ClientMetadata;
 use crate::oauth::exchange;
 use crate::oauth::metadata::{self, AuthorizationServer, ProtectedResource};
@@ -81,9 +84,20 @@ fn server(app: &State<App>) -> Json<AuthorizationServer> {
     ),
 )]
 #[post("/oauth/register", data = "<body>")]
-async fn register(app: &State<App>, client: Client<'_>, body: Body<16>) -> Answer<Registered> {
-    let registered = registration::register(&app.oauth, client.net(), &body.0).await;
+async fn register(app: &State<App>, _counted: Counted, body: Body<16>) -> Answer<Registered> {
+    let registered = registration::register(&app.oauth, &body.0).await;
     Answer { status: 201, result: registered }
+}
+
+struct Counted;
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Counted {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, count(request, Limit::AppRequests).map(|()| Self))
+    }
 }
 
 /// What an app sends for tokens, as a form.
@@ -148,8 +162,8 @@ struct RevocationRequest {
     ),
 )]
 #[post("/oauth/revoke", data = "<body>")]
-async fn revoke(app: &State<App>, client: Client<'_>, body: Body<16>) -> Answer<Nothing> {
-    let revoked = exchange::revoke(&app.oauth, client.net(), &body.0).await;
+async fn revoke(app: &State<App>, _counted: Counted, body: Body<16>) -> Answer<Nothing> {
+    let revoked = exchange::revoke(&app.oauth, &body.0).await;
     Answer { status: 200, result: revoked.map(|()| Nothing {}) }
 }
 

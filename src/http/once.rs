@@ -5,6 +5,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use rocket::http::{ContentType, Method, Status};
 use rocket::request::{FromRequest, Outcome as GuardOutcome};
 use rocket::response::Responder;
@@ -14,7 +15,7 @@ use rocket::{Data, Request, Response, Route};
 use super::credentials::credentials_of;
 use super::header_value::header_of;
 use super::problem;
-use crate::accounts::credentials::{KeyLookup, look_up_key};
+use crate::accounts::credentials::{KeyLookup, SIGNUP_TOKEN_LIFE, look_up_key};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -44,8 +45,8 @@ impl Handler for Once {
         let outcome = pending.scope(self.0.handle(request, data)).await;
         let (outcome, stored) = match pending.opened() {
             None => return outcome,
-            Some(Opened::Answered { status, body }) => {
-                return match refuse_ended(&app.infra, request).await {
+            Some(Opened::Answered { started_at, status, body }) => {
+                return match refuse_ended(&app.infra, request, *started_at).await {
                     Ok(()) => Outcome::Success(repeated(*status, body)),
                     Err(error) => answer_of_refusal(request, error),
                 };
@@ -109,9 +110,20 @@ fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
     Pending::new(infra.clone(), &[caller.as_slice(), key.as_bytes()], head)
 }
 
-/// Some capabilities look at the credential later, so a key that was revoked meanwhile is found here.
-async fn refuse_ended(infra: &Infra, request: &Request<'_>) -> Result<()> {
-    let Some(key) = credentials_of(request).api_key else { return Ok(()) };
+/// Some capabilities look at the credential later, so one that ended meanwhile is found here.
+async fn refuse_ended(
+    infra: &Infra,
+    request: &Request<'_>,
+    started_at: DateTime<Utc>,
+) -> Result<()> {
+    let credentials = credentials_of(request);
+    let Some(key) = credentials.api_key else {
+        let has_ended = infra.clock.now() - started_at >= SIGNUP_TOKEN_LIFE;
+        return match credentials.signup_token.is_some() && has_ended {
+            true => Err(Error::SignupTokenExpired),
+            false => Ok(()),
+        };
+    };
     let mut connection = infra.pool.acquire().await?;
     match look_up_key(&mut connection, &key).await? {
         KeyLookup::Valid { .. } => Ok(()),

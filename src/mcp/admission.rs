@@ -62,7 +62,7 @@ fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The maximum size of a tool's arguments, which is that of the body of its route.
+/// The maximum size of a tool's arguments: that of the body of its route, and what the tool adds.
 fn most_bytes(tool: &str) -> usize {
     const KIB: usize = 1024;
     match tool {

@@ -35,6 +35,8 @@ use crate::types::text::present;
 const SMALL: usize = 64 * 1024;
 /// Bytes of a proof with watch reports, and of the message around it: 4.25 MiB.
 const LARGE: usize = 4352 * 1024;
+/// Bytes above which a message takes two places: as many as a store of contacts may have.
+const HUGE: usize = 2304 * 1024;
 /// What a small message may hold: no honest one has a value every 13 bytes.
 const MOST_SMALL: Bounds = Bounds { values: 5_000, ..MOST_JSON };
 
@@ -87,16 +89,17 @@ impl Message {
                 return Ok(Self { bytes, place: None });
             }
             if bytes.len() <= SMALL {
-                return Ok(Self { bytes, place: Some(place(&permits.small).await?) });
+                return Ok(Self { bytes, place: Some(place(&permits.small, 1).await?) });
             }
         }
         admit_large(request).await?;
         bytes.reserve_exact(announced.saturating_sub(bytes.len()));
         body::read_on(&mut stream, &mut bytes, LARGE + 1).await?;
-        match bytes.len() > LARGE {
-            true => Err(Error::BodyTooLarge),
-            false => Ok(Self { bytes, place: Some(place(&permits.large).await?) }),
+        if bytes.len() > LARGE {
+            return Err(Error::BodyTooLarge);
         }
+        let places = if bytes.len() > HUGE { 2 } else { 1 };
+        Ok(Self { bytes, place: Some(place(&permits.large, places).await?) })
     }
 
     /// The message without the arguments of its call, and the call. A small one leaves its place, a
@@ -168,7 +171,6 @@ fn called(message: &[u8]) -> Option<(String, Option<Range<usize>>)> {
     Some((name, arguments.and_then(|arguments| range_in(message, arguments))))
 }
 
-/// Where a part of a message stands.
 fn range_in(message: &[u8], part: &RawValue) -> Option<Range<usize>> {
     let start = (part.get().as_ptr() as usize).checked_sub(message.as_ptr() as usize)?;
     Some(start..start + part.get().len())

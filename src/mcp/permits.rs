@@ -16,7 +16,7 @@ pub struct Permits {
     /// Of those that anybody may send: understanding them takes milliseconds of a core, in which
     /// visitors must not wait for more than a few.
     pub small: Arc<Semaphore>,
-    /// Each becomes some 20 MiB when it is read.
+    /// Each becomes some 20 MiB when it is read, of which the largest take two.
     pub large: Arc<Semaphore>,
 }
 
@@ -26,9 +26,9 @@ impl Default for Permits {
     }
 }
 
-/// Waits for one of the places.
-pub async fn place(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
-    let place = tokio::time::timeout(PLACE_TIMEOUT, Arc::clone(permits).acquire_owned());
+pub async fn place(permits: &Arc<Semaphore>, places: u32) -> Result<OwnedSemaphorePermit> {
+    let place = Arc::clone(permits).acquire_many_owned(places);
+    let place = tokio::time::timeout(PLACE_TIMEOUT, place);
     place.await.map_err(|_| Error::Busy { retry_after: 2 })?.map_err(Error::internal)
 }
 

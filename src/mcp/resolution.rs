@@ -18,6 +18,8 @@ use crate::types::json::shape::{nearest, read_fields};
 
 /// Tools that an answer describes with their arguments.
 const MOST_DESCRIBED: usize = 5;
+/// Bytes around the arguments of the tool that is named.
+const MOST_BESIDE: usize = 64 * 1024;
 
 /// The tool and the arguments that `read_with` and `change_with` name; other calls are unchanged.
 pub fn resolve(call: Call) -> Result<Call> {
@@ -32,6 +34,10 @@ pub fn resolve(call: Call) -> Result<Call> {
         return Err(wrong("tool", "is not a tool that only reads; call it with change_with"));
     }
     let arguments = call.arguments.nested(target.arguments)?;
+    let beside = call.arguments.as_bytes().len().saturating_sub(arguments.as_bytes().len());
+    if beside > MOST_BESIDE {
+        return Err(Error::BodyTooLarge);
+    }
     Ok(Call { name: entry.tool.name.to_string(), arguments })
 }
 

@@ -1,4 +1,4 @@
-//! What agents can read: the guide, documents about single subjects, and every pixel's privacy notice.
+//! What agents can read: the guide, documents, the API's description, and every pixel's privacy notice.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -9,13 +9,14 @@ use rmcp::model::{
 use super::tool_server::{FRESH_MS, ToolServer};
 use crate::error::{Error, Result};
 use crate::guide;
-use crate::guide::topics::{TOPICS, Topic};
+use crate::guide::topics::{self, TOPICS, Topic};
 use crate::policies::notice;
 use crate::types::ids::PixelRef;
 use crate::types::locales;
 
 const MARKDOWN: &str = "text/markdown";
 const TEXT: &str = "text/plain";
+const JSON: &str = "application/json";
 
 pub fn list(base_url: &str) -> ListResourcesResult {
     let guide = Resource::new(guide_uri(base_url), "guide")
@@ -28,7 +29,11 @@ pub fn list(base_url: &str) -> ListResourcesResult {
             .with_description(topic.about)
             .with_mime_type(MARKDOWN)
     };
-    let all = [guide].into_iter().chain(TOPICS.iter().map(topic)).collect();
+    let everything = Resource::new(everything_uri(base_url), "llms-full")
+        .with_title("All documents")
+        .with_description("The guide, all documents about single subjects, and the codes of errors")
+        .with_mime_type(TEXT);
+    let all = [guide].into_iter().chain(TOPICS.iter().map(topic)).chain([everything]).collect();
     let resources = ListResourcesResult::with_all_items(all);
     resources.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public)
 }
@@ -38,7 +43,11 @@ pub fn list_templates(base_url: &str) -> ListResourceTemplatesResult {
         .with_title("Privacy notice")
         .with_description("What visitors of a pixel's site are told before they choose, in English")
         .with_mime_type(TEXT);
-    let templates = ListResourceTemplatesResult::with_all_items(vec![notice]);
+    let part = ResourceTemplate::new(part_uri(base_url, "{tag}"), "openapi")
+        .with_title("API description")
+        .with_description("The operations of one tag of `/openapi.json`, and their schemas")
+        .with_mime_type(JSON);
+    let templates = ListResourceTemplatesResult::with_all_items(vec![notice, part]);
     templates.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public)
 }
 
@@ -47,11 +56,16 @@ pub async fn read(server: &ToolServer, uri: &str) -> Result<ReadResourceResult, 
     let base_url = server.infra.base_url();
     let topic = TOPICS.iter().find(|topic| uri == topic.address(base_url));
     let document = match topic {
-        Some(topic) => Some(topic.markdown(base_url)),
-        None => (uri == guide_uri(base_url)).then(|| guide::markdown(base_url)),
+        Some(topic) => Some((topic.markdown(base_url), MARKDOWN)),
+        None if uri == guide_uri(base_url) => Some((guide::markdown(base_url), MARKDOWN)),
+        None if uri == everything_uri(base_url) => Some((topics::everything(base_url), TEXT)),
+        None => match uri.strip_prefix(&part_uri(base_url, "")) {
+            Some(tag) => Some(((server.describe)(tag).map_err(refusal)?.to_string(), JSON)),
+            None => None,
+        },
     };
-    if let Some(text) = document {
-        let contents = ResourceContents::text(text, uri).with_mime_type(MARKDOWN);
+    if let Some((text, kind)) = document {
+        let contents = ResourceContents::text(text, uri).with_mime_type(kind);
         let read = ReadResourceResult::new(vec![contents]);
         return Ok(read.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public));
     }
@@ -73,6 +87,7 @@ async fn current_notice(server: &ToolServer, pixel: Option<PixelRef>) -> Result<
 fn refusal(error: Error) -> ErrorData {
     match error {
         Error::PolicyNotFound => ErrorData::resource_not_found("policy not found", None),
+        Error::Validation(_) => ErrorData::resource_not_found("resource not found", None),
         Error::Internal(cause) => {
             tracing::error!(cause, "internal error");
             ErrorData::internal_error("internal error", None)
@@ -83,6 +98,14 @@ fn refusal(error: Error) -> ErrorData {
 
 fn guide_uri(base_url: &str) -> String {
     format!("{base_url}/guide.md")
+}
+
+fn everything_uri(base_url: &str) -> String {
+    format!("{base_url}/llms-full.txt")
+}
+
+fn part_uri(base_url: &str, tag: &str) -> String {
+    format!("{base_url}/openapi.json?tag={tag}")
 }
 
 fn policy_uri(base_url: &str, pixel: &str) -> String {

@@ -6,6 +6,7 @@ use rocket::http::Status;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, post};
+use serde_json::{Map, Value, json};
 
 use super::authorization::Refused;
 use super::call::Sender;
@@ -17,11 +18,15 @@ use super::toolset::Toolset;
 use crate::error::{Error, Result};
 use crate::http::credentials::credentials_of;
 use crate::http::described::described_routes;
-use crate::http::limited::client_of;
+use crate::http::limited::count;
 use crate::http::problem;
 use crate::http::refusals::refusals;
+use crate::http::request_id::RequestId;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+
+/// Bytes of the longest error: it repeats the method of a message that anybody may send.
+const MOST_OF_ERROR: usize = 128 * 1024;
 
 described_routes![exchange, exchange_reading, exchange_of_set];
 
@@ -124,18 +129,33 @@ async fn answer(
     // The tool server answers with what is wrong with a call that names no tool to call.
     sender.call = resolution::resolve(call.clone()).unwrap_or(call);
     server.authorize(&mut sender).await?;
+    let request_id = sender.request_id.clone();
     let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
-    match (reply, invalid_input) {
+    let reply = match (reply, invalid_input) {
         (Ok(Reply { status: 200, .. }) | Err(Error::InvalidRequest), Some(body)) => {
-            Ok(Reply { status: 200, body })
+            Reply { status: 200, body }
         }
-        (reply, _) => Ok(reply?),
+        (reply, _) => reply?,
+    };
+    Ok(Reply { body: with_id(reply.body, &request_id), ..reply })
+}
+
+fn with_id(body: Vec<u8>, request_id: &RequestId) -> Vec<u8> {
+    let may_be_error = body.len() <= MOST_OF_ERROR
+        && std::str::from_utf8(&body).is_ok_and(|text| text.contains(r#""error":"#));
+    let document = may_be_error.then(|| serde_json::from_slice::<Map<String, Value>>(&body).ok());
+    let Some(mut document) = document.flatten() else { return body };
+    let Some(error) = document.get_mut("error").and_then(Value::as_object_mut) else {
+        return body;
+    };
+    if let Some(data) = error.entry("data").or_insert_with(|| json!({})).as_object_mut() {
+        data.insert("request_id".to_owned(), json!(request_id.as_str()));
     }
+    serde_json::to_vec(&document).unwrap_or(body)
 }
 
 /// The head of a request whose client may send one more, and who that is.
 struct Head {
-    /// As the library reads it.
     library: http::request::Builder,
     sender: Sender,
 }
@@ -169,10 +189,9 @@ fn admit(request: &Request<'_>) -> Result<()> {
     if credentials_of(request).api_key.as_deref().is_some_and(is_known) {
         return Ok(());
     }
-    Ok(client_of(request)?.admit(Limit::Messages)?)
+    count(request, Limit::Messages)
 }
 
-/// What the library answers.
 struct Reply {
     status: u16,
     body: Vec<u8>,

@@ -8,11 +8,15 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 
 use super::permits::Permits;
 use crate::app::App;
+use crate::error::Result;
 
 /// How long a client may keep what changes only with the program: an hour, in milliseconds.
 pub(super) const FRESH_MS: u64 = 3_600_000;
 
 pub(super) type Transport = StreamableHttpService<ToolServer, NeverSessionManager>;
+
+/// The part of the API's description with a tag, which a module above knows.
+pub type Describe = Arc<dyn Fn(&str) -> Result<Arc<str>> + Send + Sync>;
 
 /// The tool server; clones are the same one.
 #[derive(Clone)]
@@ -21,6 +25,7 @@ pub struct ToolServer {
     /// Made with the first request: before, the service may not know its own address.
     pub(super) transport: Arc<OnceLock<Transport>>,
     pub(super) permits: Permits,
+    pub(super) describe: Describe,
 }
 
 impl Deref for ToolServer {
@@ -32,7 +37,7 @@ impl Deref for ToolServer {
 }
 
 impl ToolServer {
-    pub fn new(app: App) -> Self {
-        Self { app, transport: Arc::default(), permits: Permits::default() }
+    pub fn new(app: App, describe: Describe) -> Self {
+        Self { app, transport: Arc::default(), permits: Permits::default(), describe }
     }
 }

@@ -53,8 +53,7 @@ async fn read_and_exchange(oauth: &OAuth, body: &[u8]) -> Result<Tokens, Failure
     }
 }
 
-pub async fn revoke(oauth: &OAuth, net: ClientNet, body: &[u8]) -> Result<(), Failure> {
-    oauth.admit(net)?;
+pub async fn revoke(oauth: &OAuth, body: &[u8]) -> Result<(), Failure> {
     let parameters = Parameters::parse(body)?;
     let token = parameters.required("token", "token is missing")?;
     tokens::revoke(oauth, token, parameters.get("client_id")).await

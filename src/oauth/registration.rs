@@ -9,7 +9,6 @@ use super::client_metadata::ClientMetadata;
 use super::refusal::Failure;
 use super::service::OAuth;
 use super::store;
-use crate::infra::limits::client_net::ClientNet;
 use crate::types::ids::random_text;
 
 /// An app that nobody has allowed anything is forgotten after this time.
@@ -34,8 +33,7 @@ pub struct Registered {
     pub token_endpoint_auth_method: &'static str,
 }
 
-pub async fn register(oauth: &OAuth, net: ClientNet, body: &[u8]) -> Result<Registered, Failure> {
-    oauth.admit(net)?;
+pub async fn register(oauth: &OAuth, body: &[u8]) -> Result<Registered, Failure> {
     let metadata = ClientMetadata::read(body)?;
     let redirect_uris = metadata.redirect_uris()?;
     let client_id = format!("oc_{}", random_text(ID_LEN));

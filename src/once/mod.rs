@@ -29,7 +29,6 @@ const CREATED: i16 = 201;
 
 type Digest = [u8; 32];
 
-/// A request with a key.
 pub struct Pending {
     infra: Infra,
     scope: Digest,
@@ -43,7 +42,7 @@ pub enum Opened {
     /// A request that is carried out now.
     Fresh(Uuid),
     /// A request that was answered before.
-    Answered { status: u16, body: Vec<u8> },
+    Answered { started_at: DateTime<Utc>, status: u16, body: Vec<u8> },
 }
 
 tokio::task_local! {
@@ -84,6 +83,10 @@ impl Pending {
 
 fn current() -> Option<Arc<Pending>> {
     CURRENT.try_with(Arc::clone).ok()
+}
+
+pub fn has_key() -> bool {
+    current().is_some()
 }
 
 fn digest(parts: &[&[u8]]) -> Digest {
@@ -133,7 +136,7 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
     let body = infra.answer_encryptor.open(attempt, &answer);
     let body = body.ok_or_else(|| Error::internal("a stored answer cannot be opened"))?;
     let status = u16::try_from(status.unwrap_or(CREATED)).map_err(Error::internal)?;
-    Ok(Opened::Answered { status, body })
+    Ok(Opened::Answered { started_at, status, body })
 }
 
 /// Stores what the current request answers in the transaction that creates it. Without a key nothing is
@@ -154,6 +157,13 @@ pub async fn keep(
         true => Ok(()),
         false => Err(Error::IdempotencyKeyInUse { retry_after: 1 }),
     }
+}
+
+/// Forgets what [`keep`] stored, in the transaction that takes back what it created.
+pub async fn take_back(connection: &mut PgConnection) -> Result<()> {
+    let Some(pending) = current() else { return Ok(()) };
+    let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };
+    store::delete_attempt(connection, &pending.scope, *attempt, false).await
 }
 
 /// Deletes expired keys, at most `limit`.

@@ -71,10 +71,8 @@ async fn policy(
     }
     let url = policy_url(&app.infra, pixel_id);
     let notice = Notice { pixel_id, policy, is_current: *is_current, locale, url: &url };
-    Ok(NoticeAnswer::Page(Box::new(Page::ok(Template::render(
-        "pages/policy.html",
-        notice.context(),
-    )))))
+    let page = Page::ok(Template::render("pages/policy.html", notice.context()));
+    Ok(NoticeAnswer::Page(Box::new(page.public())))
 }
 
 /// A pixel's privacy notice, at its second address

@@ -26,7 +26,8 @@ impl<'r> Responder<'r, 'static> for Private {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         Response::build_from(self.0.respond_to(request)?)
             .header(Header::new("Referrer-Policy", "no-referrer"))
-            .header(Header::new("Vary", "Accept-Language"))
+            .raw_header("Vary", "Accept-Language")
+            .raw_header_adjoin("Vary", "Accept")
             .ok()
     }
 }
@@ -44,7 +45,7 @@ impl<'r> Responder<'r, 'static> for Private {
 #[get("/your-data")]
 fn your_data(query: Query, accepted: AcceptLanguage<'_>) -> Private {
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
-    Private(Page::ok(Template::render("pages/your_data.html", context(locale))))
+    Private(Page::ok(Template::render("pages/your_data.html", context(locale))).public())
 }
 
 fn context(locale: &Locale) -> Value {

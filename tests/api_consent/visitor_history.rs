@@ -203,6 +203,7 @@ async fn the_history_contains_nothing_of_the_account_or_its_contacts() {
         "expired",
         "expires_at",
         "has_more",
+        "next",
         "next_before",
         "permitted",
         "reason",

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -86,6 +87,36 @@ async fn the_consent_log() {
         app.recorded(&site.acceptance(&format!("later-{page}"))).await;
     });
     assert_complete(&found.await, &wanted);
+}
+
+#[tokio::test]
+async fn what_a_visitor_answered_and_asked_for() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let choices = (0..201).map(|_| site.refusal("visitor", "declined")).collect::<Vec<_>>();
+    let recorded = join_all(choices.iter().map(|choice| app.recorded(choice))).await;
+    let id_of = |receipt: &Value| receipt["receipt_id"].as_str().unwrap().to_owned();
+    let wanted = recorded.iter().map(id_of).collect();
+    let body = json!({"pixel_id": site.pixel_id, "visitor_id": "visitor"});
+    let (mut next, mut found, mut pages) = (Some(app.url("/v1/consent/history")), Vec::new(), 0);
+    while let Some(address) = next {
+        let answer = Answer::of(app.client.post(&address).json(&body)).await;
+        let page = answer.expect(200);
+        let receipts = page["receipts"].as_array().unwrap().iter();
+        found.extend(receipts.map(|choice| id_of(&choice["receipt"])));
+        next = page["next"].as_str().map(str::to_owned);
+        let link = next.as_ref().map(|next| format!("<{next}>; rel=\"next\""));
+        assert_eq!(answer.header("link"), link.as_deref(), "{address}");
+        app.recorded(&site.refusal("visitor", "withdrawn")).await;
+        pages += 1;
+    }
+    assert_eq!(pages, 2);
+    assert_complete(&found, &wanted);
+    app.post("/v1/consent/erasure-requests", body.clone()).await.expect(202);
+    let asked = app.post("/v1/consent/erasure-requests/history", body).await.expect(200);
+    assert_eq!(asked["requests"].as_array().unwrap().len(), 1);
+    assert_eq!(asked.get("next"), Some(&Value::Null));
 }
 
 #[tokio::test]
@@ -264,7 +295,7 @@ async fn lists_of_one_page_say_so() {
 }
 
 /// The lists that the tests of this file read to their end.
-const READ: [&str; 15] = [
+const READ: [&str; 16] = [
     "/v1/account/events",
     "/v1/account/members",
     "/v1/api-keys",

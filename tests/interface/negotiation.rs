@@ -281,12 +281,26 @@ async fn a_notice_is_plain_text_if_the_client_prefers_that_to_html() {
         (&["text/plain;q=0, */*"], "text/html"),
         (&["text/plain;q=0.1, */*"], "text/html"),
         (&["text/*"], "text/html"),
+        (&["text/markdown"], "text/markdown"),
+        (&["text/markdown;q=0.5, text/html"], "text/html"),
         (&[], "text/html"),
     ] {
         let (found, vary) = kind_of(&app, &path, accepted).await;
         assert_eq!(found, kind, "{accepted:?}");
         for header in ["Accept", "Accept-Language"] {
             assert!(vary.contains(&header.to_owned()), "{accepted:?}: {vary:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_visitor_is_markdown_for_who_asks_for_it() {
+    let app = App::spawn().await;
+    for (accepted, kind) in [("text/markdown", "text/markdown"), ("text/html", "text/html")] {
+        let (found, vary) = kind_of(&app, "/your-data", &[accepted]).await;
+        assert_eq!(found, kind);
+        for header in ["Accept", "Accept-Language"] {
+            assert!(vary.contains(&header.to_owned()), "{accepted}: {vary:?}");
         }
     }
 }

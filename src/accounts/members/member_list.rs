@@ -194,6 +194,7 @@ impl Capability for InviteMember {
         mailbox::give_back(&mut transaction, &email).await?;
         note(&mut transaction, &caller, infra.clock.now(), EventKind::MemberRemoved, &stored)
             .await?;
+        once::take_back(&mut transaction).await?;
         transaction.commit().await?;
         Err(Error::InvitationFailed)
     }

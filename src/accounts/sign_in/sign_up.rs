@@ -105,12 +105,12 @@ impl Capability for SignUp {
             external_user_id: None,
             code: None,
         };
+        Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
         if Proof::of(infra) == Proof::Mail {
             let signup = request.check()?;
-            Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
             return start(infra, signup).await.map(SignUpStep::Code);
         }
-        let opened = CreateAccount::run(accounts, credentials, request).await?;
+        let opened = CreateAccount::run(accounts, false, request).await?;
         let browser = Browser { name: &browser, former: former.as_deref() };
         confirm_at_once(infra, opened, browser).await.map(SignUpStep::SignedIn)
     }

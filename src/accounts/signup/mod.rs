@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use self::code_requests::{end_code_pause, start_code_pause};
 use self::email_verification::EmailVerification;
 use self::signup_request::{Signup, SignupRequest};
-use super::access::{Access, AnyKey, Credentials, Presented};
+use super::access::{Access, AnyKey, Credentials};
 use super::account::{Plan, Status, TRIAL};
 use super::actor::Actor;
 use super::capability::{Capability, InvalidInput};
@@ -32,7 +32,7 @@ use super::store::{self, NewAccount};
 use super::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
-use crate::infra::limits::per_client::{Client, Limit};
+use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
 use crate::once;
 use crate::types::email::Email;
@@ -62,7 +62,7 @@ pub struct OpenedAccount {
 
 /// Whether the caller holds an unlimited key of an active account. Signing up needs no key, so any
 /// other key is ignored; a failed one is counted as on every route.
-pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Result<bool> {
+async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Result<bool> {
     if credentials.api_key.is_none() {
         return Ok(false);
     }
@@ -73,6 +73,24 @@ pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Resu
         Ok(_) => Ok(false),
         Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. }) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+pub struct SigningUp;
+
+impl Access for SigningUp {
+    type Caller = bool;
+
+    fn refusals() -> Vec<Error> {
+        Vec::new()
+    }
+
+    async fn admit(accounts: &Accounts, credentials: Credentials) -> Result<bool> {
+        is_operator(accounts, &credentials).await
+    }
+
+    fn limit(by_operator: &bool) -> Option<Limit> {
+        (!by_operator).then_some(Limit::Signups)
     }
 }
 
@@ -94,7 +112,7 @@ impl Capability for CreateAccount {
     const ACCEPTS: Accepts = Accepts::OperatorKey;
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Accounts;
-    type Access = Presented;
+    type Access = SigningUp;
     type Input = SignupRequest;
     type Output = OpenedAccount;
 
@@ -113,14 +131,10 @@ impl Capability for CreateAccount {
 
     async fn run(
         accounts: &Accounts,
-        credentials: Credentials,
+        by_operator: bool,
         request: SignupRequest,
     ) -> Result<OpenedAccount> {
         let signup = request.check()?;
-        let by_operator = is_operator(accounts, &credentials).await?;
-        if !by_operator {
-            Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
-        }
         let infra = &accounts.infra;
         let now = infra.clock.now();
         let account_id = AccountId::random();
@@ -279,6 +293,7 @@ async fn undo_signup(
     store::delete_account(&mut transaction, account_id).await?;
     end_code_pause(&mut transaction, email).await?;
     mailbox::give_back(&mut transaction, email).await?;
+    once::take_back(&mut transaction).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -16,6 +16,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
@@ -199,12 +200,20 @@ async fn api_receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<R
 #[utoipa::path(
     tag = "Visitors",
     security(()),
+    params(("before" = Option<String>, Query, description = "As in the body, which it goes before.")),
     request_body = HistoryRequest,
     responses((status = 200, description = "The visitor's receipts", body = History)),
 )]
 #[post("/v1/consent/history", data = "<body>")]
-async fn history(call: Call<'_, ReadConsentHistory>, body: Body) -> Result<Json<History>> {
-    call.with_body(&body, |request: HistoryRequest| request).await.map(Json)
+async fn history(
+    call: Call<'_, ReadConsentHistory>,
+    query: Query,
+    body: Body,
+) -> Result<Listed<History>> {
+    let before = query.get("before").map(str::to_owned);
+    let page =
+        |request: HistoryRequest| HistoryRequest { before: before.or(request.before), ..request };
+    call.with_body(&body, page).await.map(Listed)
 }
 
 /// Is this receipt the service's own?

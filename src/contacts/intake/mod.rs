@@ -25,6 +25,7 @@ use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::infra::limits::per_account::AccountLimit;
+use crate::once;
 use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
 use crate::types::ids::PixelId;
@@ -93,13 +94,16 @@ pub async fn store_contacts(
     if spent.now_paused {
         invalidation.add_account(&owner.account_id);
     }
+    let answer = Stored { pixel_id, stored, refused };
+    once::keep(infra, &mut transaction, Some(200), &answer).await?;
     infra.changes.commit(transaction, &invalidation).await?;
     if is_told {
         infra.events.wake();
     }
     let (new, updated) = (people.new.len(), people.known.len());
-    tracing::info!(%pixel_id, new, updated, refused = refused.len(), "contacts stored");
-    Ok(Stored { pixel_id, stored, refused })
+    let (pixel_id, refused) = (&answer.pixel_id, answer.refused.len());
+    tracing::info!(%pixel_id, new, updated, refused, "contacts stored");
+    Ok(answer)
 }
 
 #[derive(Default)]

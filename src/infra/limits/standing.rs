@@ -39,8 +39,8 @@ impl Standing {
         for standing in standings {
             let Self { name, quota, remaining, interval } = standing;
             let comma = if policy.is_empty() { "" } else { ", " };
-            let (window, reset) =
-                (seconds(*interval * *quota), seconds(*interval * (quota - remaining)));
+            let until = if *remaining == 0 { *interval } else { *interval * (quota - remaining) };
+            let (window, reset) = (seconds(*interval * *quota), seconds(until));
             let _ = write!(policy, "{comma}\"{name}\";q={quota};w={window}");
             let _ = write!(limit, "{comma}\"{name}\";r={remaining};t={reset}");
         }
@@ -61,8 +61,9 @@ mod tests {
         let fifty = NonZeroU32::new(50).unwrap();
         let signups = Standing::of("signups", fifty, 48, Duration::from_secs(20));
         let writes = Standing::of("writes", fifty, 49, Duration::from_millis(100));
-        let (policy, limit) = Standing::headers(&[signups, writes]);
-        assert_eq!(policy, "\"signups\";q=50;w=1000, \"writes\";q=50;w=5");
-        assert_eq!(limit, "\"signups\";r=48;t=40, \"writes\";r=49;t=1");
+        let codes = Standing::used_up("codes", 30, Duration::from_secs(5));
+        let (policy, limit) = Standing::headers(&[signups, writes, codes]);
+        assert_eq!(policy, "\"signups\";q=50;w=1000, \"writes\";q=50;w=5, \"codes\";q=30;w=150");
+        assert_eq!(limit, "\"signups\";r=48;t=40, \"writes\";r=49;t=1, \"codes\";r=0;t=5");
     }
 }

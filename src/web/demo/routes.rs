@@ -13,7 +13,7 @@ use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::headers::page_policy_with_scripts_of;
 use crate::http::html::Page;
-use crate::http::limited::client_of;
+use crate::http::limited::count;
 use crate::http::problem;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
@@ -87,8 +87,7 @@ impl<'r> FromRequest<'r> for Counted {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
-        let admitted = client_of(request).and_then(|client| Ok(client.admit(Limit::Demos)?));
-        problem::outcome(request, admitted.map(|()| Self))
+        problem::outcome(request, count(request, Limit::Demos).map(|()| Self))
     }
 }
 

@@ -7,10 +7,11 @@ use utoipa::{Modify, OpenApi};
 
 use super::error_uses::ErrorUses;
 use super::page::DocsPage;
-use super::{examples, lists, repeats, tidy, webhooks};
-use crate::error::FieldError;
+use super::{examples, lists, older, repeats, tags, tidy, webhooks};
+use crate::error::{Error, FieldError, Result};
+use crate::http::html::markdown::markdown_of;
 use crate::http::problem::{Problem, ValidationProblem};
-use crate::infra::templates::STAND_IN;
+use crate::infra::templates::{STAND_IN, with_index};
 use crate::receipts::check::LatestReceipt;
 use crate::receipts::export::{PolicyLine, ReceiptLine};
 use crate::webhooks::news::kinds::{
@@ -83,9 +84,9 @@ pub struct ApiDescription {
     rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
     assembled: OnceLock<Assembled>,
     html: [OnceLock<Arc<str>>; 2],
+    markdown: [OnceLock<Arc<str>>; 2],
 }
 
-/// The pages of the description.
 #[derive(Clone, Copy)]
 pub enum DocsForm {
     Index,
@@ -96,12 +97,23 @@ pub struct Assembled {
     pub json: Arc<str>,
     pub page: DocsPage,
     pub uses: ErrorUses,
+    older: OnceLock<Arc<str>>,
+    parts: Vec<(String, OnceLock<Arc<str>>)>,
+}
+
+fn made(cell: &OnceLock<Arc<str>>, make: impl FnOnce() -> Result<String>) -> Result<Arc<str>> {
+    if let Some(made) = cell.get() {
+        return Ok(Arc::clone(made));
+    }
+    let made = make()?;
+    Ok(Arc::clone(cell.get_or_init(|| made.into())))
 }
 
 impl ApiDescription {
     /// `rooms` returns the descriptions of all route modules.
     pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
-        Self { rooms, assembled: OnceLock::new(), html: Default::default() }
+        let (html, markdown) = Default::default();
+        Self { rooms, assembled: OnceLock::new(), html, markdown }
     }
 
     pub fn get(&self, base_url: &str) -> &Assembled {
@@ -122,6 +134,13 @@ impl ApiDescription {
         let html = render(&self.get(base_url).page)?;
         Some(Arc::clone(created.get_or_init(|| html.into())))
     }
+
+    pub fn markdown(&self, form: DocsForm, base_url: &str, html: &str) -> Arc<str> {
+        let created = &self.markdown[form as usize];
+        let made =
+            created.get_or_init(|| with_index(&markdown_of(html, base_url), base_url).into());
+        Arc::clone(made)
+    }
 }
 
 impl Assembled {
@@ -136,6 +155,21 @@ impl Assembled {
         examples::fill_in(&mut document);
         let json = document.to_string().replace(STAND_IN, base_url);
         let uses = ErrorUses::of(&document);
-        Self { json: json.into(), page: DocsPage::of(&document), uses }
+        let parts = tags::names(&document);
+        let parts = parts.map(|name| (name.to_owned(), OnceLock::new())).collect();
+        let page = DocsPage::of(&document);
+        Self { json: json.into(), page, uses, older: OnceLock::new(), parts }
+    }
+
+    pub fn older(&self) -> Result<Arc<str>> {
+        made(&self.older, || older::of(&self.json))
+    }
+
+    pub fn part(&self, tag: &str) -> Result<Arc<str>> {
+        let Some((_, part)) = self.parts.iter().find(|(name, _)| name == tag) else {
+            let names = self.parts.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+            return Err(Error::Validation(vec![tags::unknown(&names)]));
+        };
+        made(part, || tags::only(&self.json, tag))
     }
 }

@@ -14,6 +14,8 @@ const LISTS: &[(&str, &[&str])] = &[
     ("list_webhooks", &["EndpointList"]),
     ("list_webhook_deliveries", &["DeliveryList"]),
     ("read_consent_log", &["ConsentLog"]),
+    ("read_consent_history", &["History"]),
+    ("read_own_erasure_requests", &["OwnRequests"]),
     ("read_account_events", &["EventPage"]),
     ("list_suppressions", &["SuppressionPage"]),
     ("list_erasure_requests", &["ErasureRequestPage"]),

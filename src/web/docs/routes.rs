@@ -6,11 +6,11 @@ use rocket::{Request, State, get};
 use rocket_dyn_templates::{Template, context};
 
 use super::document::DocsForm;
-use super::{ApiDescription, older, tags};
+use super::{ApiDescription, tags};
 use crate::app::App;
 use crate::error::Result;
 use crate::http::described::described_routes;
-use crate::http::html::markdown::negotiated;
+use crate::http::html::markdown::{negotiated, wants_markdown};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
@@ -54,13 +54,13 @@ refusals!(DescriptionRefusals: [] Validation(vec![tags::unknown(&[])]));
 #[get("/openapi.json")]
 fn document(
     app: &State<App>,
-    description: &State<ApiDescription>,
+    description: &State<Arc<ApiDescription>>,
     query: Query,
 ) -> Result<Document> {
-    let json = Arc::clone(&description.get(app.infra.base_url()).json);
+    let assembled = description.get(app.infra.base_url());
     Ok(Document::new(match query.present("tag") {
-        Some(tag) => tags::only(&json, tag)?.into(),
-        None => json,
+        Some(tag) => assembled.part(tag)?,
+        None => Arc::clone(&assembled.json),
     }))
 }
 
@@ -73,9 +73,8 @@ fn document(
     responses((status = 200, description = "The document", content_type = "application/json", body = Object)),
 )]
 #[get("/openapi-3.0.json")]
-fn older_document(app: &State<App>, description: &State<ApiDescription>) -> Result<Document> {
-    let json = &description.get(app.infra.base_url()).json;
-    older::of(json).map(|json| Document::new(json.into()))
+fn older_document(app: &State<App>, description: &State<Arc<ApiDescription>>) -> Result<Document> {
+    description.get(app.infra.base_url()).older().map(Document::new)
 }
 
 /// This description in short, as a page
@@ -87,7 +86,7 @@ fn older_document(app: &State<App>, description: &State<ApiDescription>) -> Resu
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/docs")]
-fn docs<'a>(app: &'a State<App>, description: &'a State<ApiDescription>) -> DocsAnswer<'a> {
+fn docs<'a>(app: &'a State<App>, description: &'a State<Arc<ApiDescription>>) -> DocsAnswer<'a> {
     DocsAnswer { infra: &app.infra, description, form: DocsForm::Index }
 }
 
@@ -100,7 +99,10 @@ fn docs<'a>(app: &'a State<App>, description: &'a State<ApiDescription>) -> Docs
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/docs/reference")]
-fn reference<'a>(app: &'a State<App>, description: &'a State<ApiDescription>) -> DocsAnswer<'a> {
+fn reference<'a>(
+    app: &'a State<App>,
+    description: &'a State<Arc<ApiDescription>>,
+) -> DocsAnswer<'a> {
     DocsAnswer { infra: &app.infra, description, form: DocsForm::Reference }
 }
 
@@ -116,16 +118,19 @@ impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
             DocsForm::Index => ("API", "pages/docs.html"),
             DocsForm::Reference => ("API reference", "pages/docs_reference.html"),
         };
-        let html = self.description.html(self.form, self.infra.base_url(), |api| {
+        let base_url = self.infra.base_url();
+        let html = self.description.html(self.form, base_url, |api| {
             let context = framed(self.infra, title, context! { api });
             Template::show(request.rocket(), template, context)
         });
         let html = html.ok_or(Status::InternalServerError)?;
+        let text = || self.description.markdown(self.form, base_url, &html).to_string();
+        let text = wants_markdown(request).then(text);
         // The same for everybody, so it may be cached.
         let kept = Header::new("Cache-Control", "no-cache");
         let page = response::Response::build_from((ContentType::HTML, html).respond_to(request)?)
             .header(kept)
             .finalize();
-        Ok(negotiated(request, page, None))
+        Ok(negotiated(request, page, text))
     }
 }

@@ -1,5 +1,7 @@
 //! Documents about one subject, and a page for every code of an error.
 
+use std::sync::Arc;
+
 use rocket::http::ContentType;
 use rocket::{Either, State, get};
 use rocket_dyn_templates::context;
@@ -57,7 +59,7 @@ fn topic(app: &State<App>, topic: &str) -> Result<Document> {
 #[get("/docs/errors/<code>")]
 fn error_code(
     app: &State<App>,
-    description: &State<ApiDescription>,
+    description: &State<Arc<ApiDescription>>,
     code: &str,
 ) -> Result<Document> {
     let (name, is_text) = without_ending(code);

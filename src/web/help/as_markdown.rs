@@ -7,7 +7,7 @@ use rocket::{Data, Request};
 
 use super::pages::has_markdown;
 
-/// Turns such an address into that of the page. The guide and the documents below `/docs/` have routes.
+/// Turns such an address into that of the page. The guide, and documents about single subjects, have routes.
 pub struct MarkdownAddresses;
 
 #[rocket::async_trait]

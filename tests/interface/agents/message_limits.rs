@@ -88,6 +88,16 @@ async fn a_tool_takes_as_much_as_its_route() {
         let answer = send(&app, &key, call_of(tool, &arguments)).await.expect(200);
         refused(&answer["result"], 413, "request body too large");
     }
+    for tool in ["read_with", "change_with"] {
+        let padded = |blanks: usize| {
+            call_of(tool, &json!({"tool": "whoami", "arguments": {}}))
+                .replace("\"whoami\"", &format!("\"whoami\"{}", " ".repeat(blanks)))
+        };
+        let answer = send(&app, &key, padded(60_000)).await.expect(200);
+        assert_eq!(done(&answer["result"])["account_id"], ann.account_id.as_str());
+        let answer = send(&app, &key, padded(70_000)).await.expect(200);
+        refused(&answer["result"], 413, "request body too large");
+    }
     send(&app, &key, call_of("verify_proof", &proof(4_500_000)))
         .await
         .refused(413, "request body too large");
@@ -173,9 +183,13 @@ struct Stalled {
 
 impl Stalled {
     async fn send(app: &App, key: &str) -> Self {
+        Self::of_length(app, key, 70_000).await
+    }
+
+    async fn of_length(app: &App, key: &str, length: usize) -> Self {
         let address = app.base.trim_start_matches("http://").to_owned();
         let mut connection = TcpStream::connect(&address).await.unwrap();
-        let arguments = json!({"pixel_id": "x".repeat(70_000), "contacts": []});
+        let arguments = json!({"pixel_id": "x".repeat(length), "contacts": []});
         let call = json!({"name": "store_contacts", "arguments": arguments});
         let body = message("tools/call", call).to_string();
         let head = format!(
@@ -197,6 +211,22 @@ impl Stalled {
         self.connection.read_to_string(&mut answer).await.unwrap();
         answer.split(' ').nth(1).expect("a status").to_owned()
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_more_than_2_25_mib_takes_two_places() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let mut stalled = Vec::new();
+    for _ in 0..3 {
+        stalled.push(Stalled::of_length(&app, &ann.key, 2_400_000).await);
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let lock = keys_locked(&app).await;
+    let mut handled = stalled.into_iter().map(Stalled::go_on).collect::<FuturesUnordered<_>>();
+    assert_eq!(handled.next().await.as_deref(), Some("503"));
+    lock.rollback().await.unwrap();
+    assert_eq!(handled.collect::<Vec<_>>().await, ["200"; 2]);
 }
 
 /// Keeps every key from being looked up for as long as it is there.

@@ -49,8 +49,15 @@ async fn a_client_that_asks_for_nonsense_hears_what_is_wrong() {
     let app = App::spawn().await;
     let ask = |method: &'static str, params: Value| {
         let request = post(&app).json(&message(method, params));
-        async move { Answer::of(request).await.json() }
+        async move {
+            let answer = Answer::of(request).await;
+            let document = answer.json();
+            let id = document["error"]["data"]["request_id"].as_str();
+            assert!(id.is_some() && id == answer.header("x-request-id"), "{document}");
+            document
+        }
     };
+    assert_eq!(ask("tools/call", json!(["steal"])).await["error"]["code"], -32602);
     assert_eq!(ask("tools/call", json!({"name": "steal"})).await["error"]["code"], -32602);
     assert_eq!(ask("no/such/method", json!({})).await["error"]["code"], -32601);
     assert_eq!(ask("prompts/get", json!({"name": "no"})).await["error"]["code"], -32602);
@@ -58,6 +65,9 @@ async fn a_client_that_asks_for_nonsense_hears_what_is_wrong() {
         let read = ask("resources/read", json!({"uri": uri})).await;
         assert_eq!(read["error"]["message"], "resource not found", "{uri}");
     }
+    let unknown = json!({"uri": format!("{}/openapi.json?tag=nothing", app.base)});
+    let unknown = ask("resources/read", unknown).await;
+    assert_eq!(unknown["error"]["message"], "resource not found");
     let unknown = json!({"uri": format!("{}/v1/policy/nobody", app.base)});
     assert_eq!(ask("resources/read", unknown).await["error"]["message"], "policy not found");
     let notified =

@@ -44,6 +44,15 @@ async fn every_topic_is_short_linked_and_a_resource() {
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         assert!(page.text.contains("<article class=\"manual\">"), "{path}");
     }
+    for (path, kind) in
+        [("/llms-full.txt", "text/plain"), ("/openapi.json?tag=Log", "application/json")]
+    {
+        let read = message("resources/read", json!({"uri": app.url(path)}));
+        let read = Answer::of(post(&app).json(&read)).await.expect(200);
+        let contents = &read["result"]["contents"][0];
+        assert_eq!(contents["mimeType"], kind, "{path}");
+        assert_eq!(contents["text"], json!(app.get(path).await.text), "{path}");
+    }
     app.get("/docs/nothing.md").await.refused(404, "not found");
     app.get("/docs/nothing").await.refused(404, "not found");
     assert!(markdown(&app, "/SKILL.md").await.starts_with("---\nname: assent\n"));
@@ -283,23 +292,63 @@ const TASKS: [Task; 10] = [
     ),
 ];
 
-/// Whether a text names a call: its whole path, or the end of it after `…`.
-fn names(text: &str, path: &str) -> bool {
-    let words = |text: &str| text.replace("{account_id}", "ACCOUNT_ID");
-    let upper = |path: &str| {
-        let mut shown = String::new();
-        for part in path.split('/').skip(1) {
-            let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
-            shown.push('/');
-            shown.push_str(&name.map_or_else(|| part.to_owned(), str::to_uppercase));
+/// Whether a text names a call with its method: the whole path, or the end of it after `…`.
+fn names(text: &str, method: &str, path: &str) -> bool {
+    let mut shown = String::new();
+    for part in path.split('/').skip(1) {
+        let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+        shown.push('/');
+        shown.push_str(&name.map_or_else(|| part.to_owned(), str::to_uppercase));
+    }
+    let ends = path.match_indices('/').skip(3).map(|(place, _)| format!("…{}", &path[place..]));
+    let mut forms = ends.chain([path.to_owned(), shown]);
+    forms.any(|form| {
+        text.match_indices(&*form).any(|(place, _)| {
+            let rest = &text[place + form.len()..];
+            !rest.starts_with(|next: char| next.is_alphanumeric() || "/-_{".contains(next))
+                && method_at(text, place) == method
+        })
+    })
+}
+
+/// The method of the call at a place: the word before it, or that of the `curl` it stands in.
+fn method_at(text: &str, place: usize) -> String {
+    let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
+    let before = &text[start..place];
+    if !before.contains("curl ") {
+        let before = before.trim_end_matches([' ', '`']);
+        let word = before.rsplit(|letter: char| !letter.is_ascii_uppercase()).next();
+        return word.unwrap_or_default().to_lowercase();
+    }
+    let mut command = String::new();
+    for line in text[start..].lines() {
+        command.push_str(line);
+        if !line.ends_with('\\') {
+            break;
         }
-        shown
-    };
-    let ends = path.match_indices('/').map(|(place, _)| format!("…{}", &path[place..]));
-    let text = words(text);
-    text.contains(&words(path))
-        || text.contains(&upper(path))
-        || ends.into_iter().skip(3).any(|end| text.contains(&end))
+    }
+    let named = command.split_once(" -X ").and_then(|(_, rest)| rest.split(' ').next());
+    let sends = command.contains(" -d ") || command.contains(" --data");
+    named.unwrap_or(if sends { "POST" } else { "GET" }).to_lowercase()
+}
+
+#[test]
+fn a_call_is_named_by_its_method_and_its_whole_path() {
+    let text = "Send `POST /v1/a/{id}/b` or `DELETE …/c`.\n\ncurl -sS /v1/d/ID -H \"x\" \\\n  -d '{}'\n\
+        curl -sS \"/v1/d/ID/e?f=g\"\ncurl -X PUT /v1/h-i";
+    for (method, path, is_named) in [
+        ("post", "/v1/a/{id}/b", true),
+        ("get", "/v1/a/{id}/b", false),
+        ("post", "/v1/a/{id}", false),
+        ("delete", "/v1/a/{id}/c", true),
+        ("post", "/v1/d/{id}", true),
+        ("get", "/v1/d/{id}", false),
+        ("get", "/v1/d/{id}/e", true),
+        ("put", "/v1/h-i", true),
+        ("put", "/v1/h", false),
+    ] {
+        assert_eq!(names(text, method, path), is_named, "{method} {path}");
+    }
 }
 
 #[tokio::test]
@@ -317,7 +366,8 @@ async fn a_small_context_suffices_for_ten_tasks() {
         for (method, path) in calls {
             let operation = &document["paths"][path][method];
             assert!(operation.is_object(), "{method} {path}");
-            assert!(names(&text, path), "{task}: {path} is not named");
+            let is_named = names(&text.replace(&app.base, ""), method, path);
+            assert!(is_named, "{task}: {method} {path} is not named");
             for field in required(&document, operation) {
                 assert!(text.contains(&field), "{task}: {path} needs {field}");
             }

@@ -20,13 +20,20 @@ const ANSWER_WAITS: &str = "
     CREATE TRIGGER wait_long BEFORE UPDATE ON idempotency_keys FOR EACH ROW
         WHEN (OLD.answer IS NOT NULL) EXECUTE FUNCTION wait_long()";
 
+fn people() -> Value {
+    json!([{"hem": "cd".repeat(32), "contact": {"a": 1}, "seen_at": "2026-03-01"}])
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn killed_between_writing_and_answering_it_creates_nothing_twice() {
     let database = Arc::new(TestDatabase::create().await);
     let app = App::spawn_on(Arc::clone(&database), assent::clock::Clock::default(), &[]).await;
     let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "ann.example").await;
+    let contacts = format!("/v1/pixels/{pixel}/contacts");
     for (path, status, count, secret) in [
-        ("/v1/api-keys", 201_u16, "SELECT count(*) FROM api_keys", "api_key"),
+        (&*contacts, 200_u16, "SELECT count(*) FROM contacts", "pixel_id"),
+        ("/v1/api-keys", 201, "SELECT count(*) FROM api_keys", "api_key"),
         ("/v1/webhooks", 201, "SELECT count(*) FROM webhook_endpoints", "secret"),
         (
             "/v1/accounts",
@@ -42,7 +49,7 @@ async fn killed_between_writing_and_answering_it_creates_nothing_twice() {
         ),
     ] {
         let body = json!({"name": "ci", "url": "https://hooks.example/x",
-            "email": "new@example.com", "display_name": "New"});
+            "email": "new@example.com", "display_name": "New", "contacts": people()});
         let count =
             async || sqlx::query_scalar::<_, i64>(count).fetch_one(&app.pool).await.unwrap();
         let (before, key) = (count().await, format!("{KEY}{path}").replace('/', "-"));
@@ -99,6 +106,7 @@ async fn secrets_and_all_that_fails_a_second_time_are_stored_with_their_answer()
     let ann = app.account("ann@example.com").await;
     let eve = app.account("eve@example.com").await;
     app.pixel(&eve.key, "held.example").await;
+    let contacts = format!("/v1/pixels/{}/contacts", app.pixel(&ann.key, "ann.example").await);
     let hook = json!({"url": "https://hooks.example/x"});
     let hook = app.call(Method::POST, "/v1/webhooks", &ann.key, hook).await.expect(201);
     let rotate = format!("/v1/webhooks/{}/secret", hook["endpoint_id"].as_str().unwrap());
@@ -112,6 +120,7 @@ async fn secrets_and_all_that_fails_a_second_time_are_stored_with_their_answer()
         (&*rotate, json!({})),
         ("/v1/pixels/claims", json!({"domain": "held.example"})),
         ("/v1/suppressions/import", json!("ab".repeat(32))),
+        (&*contacts, json!({"contacts": people()})),
     ]
     .into_iter()
     .enumerate()
@@ -151,6 +160,41 @@ async fn a_code_that_is_used_up_gives_its_secret_again() {
     assert!(confirmed["api_key"].is_string(), "{confirmed}");
     assert_eq!(request().await.expect(200), confirmed);
     assert_eq!(stored_twice(&app).await, 2);
+}
+
+/// Notes which transaction deletes a key, an account or a member.
+const UNDONE: &str = "
+    CREATE TABLE undone (kind text, transaction bigint);
+    CREATE FUNCTION note_undone() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN INSERT INTO undone VALUES (TG_TABLE_NAME, txid_current()); RETURN OLD; END';
+    CREATE TRIGGER note_undone BEFORE DELETE ON idempotency_keys FOR EACH ROW
+        EXECUTE FUNCTION note_undone();
+    CREATE TRIGGER note_undone BEFORE DELETE ON accounts FOR EACH ROW
+        EXECUTE FUNCTION note_undone();
+    CREATE TRIGGER note_undone BEFORE DELETE ON members FOR EACH ROW
+        EXECUTE FUNCTION note_undone()";
+
+#[tokio::test]
+async fn what_is_undone_takes_its_answer_with_it() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    let order = json!({"purpose": "keys"});
+    app.call(Method::POST, "/v1/account/codes", &ann.key, order).await.expect(202);
+    let code = MailServer::shared().wait_for(&ann.email, 2).await.pop().unwrap().code();
+    sqlx::raw_sql(UNDONE).execute(&app.pool).await.unwrap();
+    let body = json!({"email": fresh_address("refuse"), "display_name": "Bob"});
+    let refused = post(&app, "/v1/accounts", &body).await;
+    refused.refused(502, "could not send the confirmation email");
+    let body = json!({"email": fresh_address("refuse"), "role": "read", "code": code});
+    let request = app.request(Method::POST, "/v1/account/members").bearer_auth(&ann.key);
+    let refused = Answer::of(request.header("Idempotency-Key", KEY).json(&body)).await;
+    refused.refused(502, "could not send the invitation");
+    let together =
+        "SELECT DISTINCT made.kind FROM undone AS made JOIN undone AS answer USING (transaction)
+                    WHERE answer.kind = 'idempotency_keys' AND made.kind <> answer.kind
+                    ORDER BY made.kind";
+    let together: Vec<String> = sqlx::query_scalar(together).fetch_all(&app.pool).await.unwrap();
+    assert_eq!(together, ["accounts", "members"]);
 }
 
 #[tokio::test]

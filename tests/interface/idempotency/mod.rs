@@ -138,11 +138,28 @@ async fn a_list_to_import_is_taken_once() {
     let (list, other) = ("ab".repeat(32), "cd".repeat(32));
     let first = import(&list).await.expect(202);
     let again = import(&list).await;
-    assert_eq!((again.expect(202), again.header("idempotency-replayed")), (first, Some("true")));
+    let replayed = again.header("idempotency-replayed");
+    assert_eq!((&again.expect(202), replayed), (&first, Some("true")));
     import(&other).await.refused(422, "idempotency key reused");
     let count = "SELECT count(*) FROM suppression_imports";
     let count: i64 = sqlx::query_scalar(count).fetch_one(&app.pool).await.unwrap();
     assert_eq!(count, 1);
+    // Also while no other list is taken.
+    sqlx::query(
+        "INSERT INTO suppression_imports (import_id, account_id, status, created_at)
+         SELECT gen_random_uuid(), $1, 'uploading', $2 FROM generate_series(1, 5)",
+    )
+    .bind(&ann.account_id)
+    .bind(app.clock.now())
+    .execute(&app.pool)
+    .await
+    .unwrap();
+    let again = import(&list).await;
+    assert_eq!((again.expect(202), again.header("idempotency-replayed")), (first, Some("true")));
+    import(&other).await.refused(422, "idempotency key reused");
+    let request = app.request(Method::POST, "/v1/suppressions/import").bearer_auth(&ann.key);
+    let new = request.header("Idempotency-Key", "another").body(other);
+    Answer::of(new).await.refused(403, "import allowance reached");
 }
 
 #[tokio::test]
@@ -273,6 +290,22 @@ async fn a_revoked_key_gets_no_answer_again() {
     let path = format!("/v1/api-keys/{}", second["prefix"].as_str().unwrap());
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
     new_key(&app, key, "ci").await.refused(401, "api key revoked");
+}
+
+#[tokio::test]
+async fn a_signup_token_that_has_ended_gets_no_answer_again() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let path = format!("/v1/api-keys?account_id={}", ann.account_id);
+    let issue = || {
+        let request = app.request(Method::POST, &path).header("x-signup-token", &ann.signup_token);
+        Answer::of(request.header("Idempotency-Key", KEY).json(&json!({"name": "ci"})))
+    };
+    let first = issue().await.expect(201);
+    app.clock.advance(Duration::minutes(59));
+    assert_eq!(issue().await.expect(201), first);
+    app.clock.advance(Duration::minutes(2));
+    issue().await.refused(401, "signup token expired");
 }
 
 #[tokio::test]

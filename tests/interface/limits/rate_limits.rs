@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::consent::shop;
-use crate::support::{Answer, App};
+use crate::support::{Answer, App, tools};
 
 pub const ON: (&str, &str) = ("RATE_LIMITS", "on");
 const BEHIND_PROXY: (&str, &str) = ("CLIENT_IP_HEADER", "X-Client-Address");
@@ -86,13 +86,33 @@ async fn answers_tell_how_much_of_a_limit_is_left() {
     let refused = issue().await;
     is_limited(&refused, 5);
     assert_eq!(refused.header("ratelimit-policy"), Some("\"KeyIssues\";q=60;w=300"));
-    assert_eq!(refused.header("ratelimit"), Some("\"KeyIssues\";r=0;t=300"));
+    assert_eq!(refused.header("ratelimit"), Some("\"KeyIssues\";r=0;t=5"));
     let read = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
     assert_eq!(read.header("ratelimit"), None);
     let off = App::spawn().await;
     let key = off.account("ann@example.com").await.key;
     let body = json!({"domain": "a.example"});
     assert_eq!(off.call(Method::POST, "/v1/pixels", &key, body).await.header("ratelimit"), None);
+}
+
+#[tokio::test]
+async fn what_anybody_may_send_tells_how_much_is_left() {
+    let app = App::spawn_with(&[ON]).await;
+    let account = json!({"email": "ann@limits.example", "display_name": "Ann"});
+    let agent = json!({"redirect_uris": ["https://agent.example/callback"]});
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let ping = tools::post(&app).json(&ping);
+    for (answer, limit) in [
+        (app.post("/v1/accounts", account).await, "\"Signups\";r=49;t="),
+        (app.post("/oauth/register", agent).await, "\"AppRequests\";r=119;t="),
+        (app.form("/oauth/revoke", &[("token", "ort_none")]).await, "\"AppRequests\";r=118;t="),
+        (app.post("/demo/provision", json!({})).await, "\"Demos\";r=19;t="),
+        (Answer::of(ping).await, "\"Messages\";r=599;t="),
+    ] {
+        let left = answer.header("ratelimit").unwrap_or_default();
+        assert!(left.starts_with(limit), "{left}: {}", answer.text);
+        assert!(answer.header("ratelimit-policy").is_some(), "{limit}");
+    }
 }
 
 #[tokio::test]
