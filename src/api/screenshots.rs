@@ -55,7 +55,7 @@ async fn list_screenshots(
 
 /// A screenshot, as PNG
 ///
-/// Its SHA-256 is the `sha256` of the list, and in the public log.
+/// Its SHA-256 is its `sha256` among the screenshots.
 #[utoipa::path(
     tag = "Watch",
     params(("pixel_id" = PixelId, Path), ("screenshot_id" = uuid::Uuid, Path)),

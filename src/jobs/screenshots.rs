@@ -1,7 +1,12 @@
 //! Takes pictures of popups that have a new form, on nodes with a browser.
 
 use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
+
+use tokio::task::spawn_blocking;
 
 use crate::delivery::bundles::Script;
 use crate::delivery::configs::{Draft, TagConfig};
@@ -17,8 +22,10 @@ use crate::watch::{
 };
 
 const LIMIT: Duration = Duration::from_secs(300);
+const PROBLEMS: &str = "problems";
+const MAX_PROBLEMS: u64 = 4096;
 
-/// Takes all that are due, one popup after the other.
+/// Takes all that are due, one popup after the other, until one fails: others probably fail on this node too.
 pub async fn take_all_due(infra: &Infra) -> Result<()> {
     if infra.config.watch_browser.is_none() {
         return Ok(());
@@ -32,7 +39,7 @@ pub async fn take_all_due(infra: &Infra) -> Result<()> {
             Err(error) => {
                 let pixel_id = &due.pixel_id;
                 tracing::error!(?error, %pixel_id, "no pictures of a popup could be taken");
-                due::try_later(infra, &due).await?;
+                return due::try_later(infra, &due).await;
             }
         }
     }
@@ -48,37 +55,58 @@ async fn take(infra: &Infra, due: &Due) -> Result<()> {
         Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
     };
     let (count, _held) = (pictures.len(), infra.shutdown.hold());
-    if store_taken(infra, due, &popup, pictures).await? {
+    let script = Script::ConsentTag.served().sha256;
+    if store_taken(infra, due, popup.policy, script, pictures).await? {
         tracing::info!(%pixel_id, count, "pictures of a popup stored");
     }
     Ok(())
 }
 
-/// The popup in every language on every device.
 async fn pictures(
     infra: &Infra,
     pixel_id: &PixelId,
     popup: &Popup,
 ) -> Result<Vec<Picture>, RunError> {
-    let folder = OutputFolder::create()?;
+    let mut pages = Vec::new();
     for locale in locales::all() {
         let page = page(infra, pixel_id, popup, locale);
         let page = page.map_err(|error| RunError::Failed(format!("{error:?}")))?;
-        fs::write(folder.path().join(page_file(&locale.lang)), page)?;
+        pages.push((page_file(&locale.lang), page));
     }
-    let problems = folder.path().join("problems");
+    let folder = OutputFolder::create()?;
+    let path = folder.path().to_owned();
+    let problems = in_background(move || write_pages(&path, &pages)).await?;
     let mut command = own_command(infra.config.watch_browser.as_deref())?;
-    command.arg(SCREENSHOTS_COMMAND).arg(folder.path()).stderr(File::create(&problems)?);
+    command.arg(SCREENSHOTS_COMMAND).arg(folder.path()).stderr(problems);
     let status = run_to_end(command, LIMIT, &infra.shutdown).await?;
+    in_background(move || read_pictures(folder.path(), status)).await
+}
+
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RunError> + Send + 'static,
+) -> Result<T, RunError> {
+    spawn_blocking(work).await.map_err(|error| RunError::Failed(error.to_string()))?
+}
+
+fn write_pages(folder: &Path, pages: &[(String, String)]) -> Result<File, RunError> {
+    for (name, page) in pages {
+        fs::write(folder.join(name), page)?;
+    }
+    Ok(File::create(folder.join(PROBLEMS))?)
+}
+
+fn read_pictures(folder: &Path, status: ExitStatus) -> Result<Vec<Picture>, RunError> {
     if !status.success() {
-        let problems = fs::read_to_string(&problems)?;
+        let mut problems = Vec::new();
+        File::open(folder.join(PROBLEMS))?.take(MAX_PROBLEMS).read_to_end(&mut problems)?;
+        let problems = String::from_utf8_lossy(&problems);
         return Err(RunError::Failed(format!("the run ended with {status}: {}", problems.trim())));
     }
     let mut pictures = Vec::new();
     for locale in locales::all() {
         for &device in Device::ALL {
             let name = picture_file(&locale.lang, device);
-            let png = fs::read(folder.path().join(&name))?;
+            let png = fs::read(folder.join(&name))?;
             if png.len() > MAX_PNG {
                 return Err(RunError::Failed(format!("{name} has {} bytes", png.len())));
             }

@@ -22,6 +22,6 @@ pub use store::usage::update_used;
 pub use store::{
     PublicPixel, count_pixels, delete_pixels_made_until, delete_pixels_of, find_any_pixel,
     find_created_at, find_pixel, find_pixel_by_host, find_public_pixel, list_pixel_ids,
-    list_pixels, lock_pixel, update_consent_enabled, update_contacts_need_act,
+    list_pixels, lock_pixel, share_pixel, update_consent_enabled, update_contacts_need_act,
     update_contacts_need_consent, update_share_subdomains,
 };

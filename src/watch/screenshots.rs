@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::browser::{Browser, Extra, Program, RunFolder, StartError};
+use super::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use super::devtools::{Connection, Document, Events, Following, SharedSeen, attach, follow};
 use crate::types::device::Device;
 
@@ -27,12 +27,10 @@ const SHOWN: &str = "new Promise((done) => { const look = () => {
     if (!frame?.querySelector('.p') || frame.hasAttribute('style')) return setTimeout(look, 20);
     requestAnimationFrame(() => requestAnimationFrame(() => done(true))) }; look() })";
 
-/// The name of the page in a language.
 pub fn page_file(language: &str) -> String {
     format!("{language}.html")
 }
 
-/// The name of the picture of the page in a language on a device.
 pub fn picture_file(language: &str, device: Device) -> String {
     format!("{language}-{}.png", device.as_str())
 }
@@ -45,8 +43,11 @@ pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(
     let proxy = silent.local_addr().map_err(|error| error.to_string())?;
     let run = RunFolder::create()?;
     let program = Program::find(browser, &run)?;
-    let (browser, events) = start(&program, &run, proxy).await?;
-    let taken = take_all(&browser, events, &pages, folder).await;
+    let (browser, events, profile) = start(&program, &run, proxy).await?;
+    let taken = tokio::select! {
+        taken = take_all(&browser, events, &pages, folder) => taken,
+        exceeded = bounds::exceeded(&profile) => Err(exceeded),
+    };
     browser.close().await;
     taken
 }
@@ -69,13 +70,13 @@ async fn start(
     program: &Program,
     run: &RunFolder,
     proxy: SocketAddr,
-) -> Result<(Browser, Events), String> {
+) -> Result<(Browser, Events, PathBuf), String> {
     for no_sandbox in [false, true] {
         let extra = Extra { no_sandbox, proxy: Some(proxy), ..Extra::default() };
         let name = u8::from(no_sandbox).to_string();
         let profile = run.profile(&name).map_err(|error| error.to_string())?;
         match Browser::start(program, run, &profile, extra).await {
-            Ok(started) => return Ok(started),
+            Ok((browser, events)) => return Ok((browser, events, profile)),
             Err(StartError::NoSandbox) => {}
             Err(StartError::Other(problem)) => return Err(problem),
         }
@@ -91,6 +92,7 @@ async fn take_all(
 ) -> Result<(), String> {
     let (connection, seen) = (browser.connection.clone(), SharedSeen::default());
     tokio::spawn(follow(connection.clone(), events, Following::default(), seen.clone()));
+    connection.post(None, "Browser.setDownloadBehavior", json!({"behavior": "deny"}));
     let session = attach(&connection, &seen).await?;
     let tab = Tab { connection, seen, session };
     let light = json!({"features": [{"name": "prefers-color-scheme", "value": "light"}]});
@@ -111,7 +113,6 @@ async fn take_all(
     Ok(())
 }
 
-/// The page of the browser.
 struct Tab {
     connection: Connection,
     seen: SharedSeen,

@@ -1,9 +1,15 @@
 //! Screenshots of the popup over HTTP. `tests/watch/screenshots.rs` takes them with a browser.
 
+use assent::infra::Infra;
+use assent::policies::screenshots::due::{self, Due, find_popup};
+use assent::policies::screenshots::taken::{Picture, store_taken};
 use assent::proof::log::Log;
+use assent::types::device::Device;
+use assent::types::locales;
 use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::support::consent::{app_with_site, app_with_site_and};
 use crate::support::server::infra;
@@ -65,11 +71,12 @@ async fn pictures_are_listed_newest_first_and_read_as_they_were_taken() {
     }
     let log = Log::new(infra(&app.database, app.clock.clone(), &[LOG_KEY]));
     log.seal().await.unwrap();
-    let entry = list("?language=de").await.expect(200)["screenshots"][0]["log_entry"].clone();
-    assert!(entry.is_i64(), "{entry}");
+    let logged = list("?language=de").await.expect(200)["screenshots"][0].clone();
+    assert_eq!(logged["list_sha256"], german.list_sha256());
+    assert!(logged["log_entry"].is_i64(), "{logged}");
     let public = PublicLog::read(&app.client, &app.base).await.expect("a log");
-    assert!(public.has("screenshot", &german.sha256()));
-    assert!(public.has("screenshot", &english.sha256()));
+    assert!(public.has("screenshots", &german.list_sha256()));
+    assert!(public.has("screenshots", &english.list_sha256()));
 }
 
 #[tokio::test]
@@ -122,7 +129,138 @@ async fn pictures_are_deleted_with_their_pixel() {
     app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
     let pixel = format!("/v1/pixels/{}", site.pixel_id);
     app.call(Method::DELETE, &pixel, &ann.key, Value::Null).await.expect(204);
-    for table in ["popup_screenshots", "popup_screenshots_due"] {
+    let tables =
+        ["popup_forms", "popup_screenshots", "popup_screenshot_files", "popup_screenshots_due"];
+    for table in tables {
         assert_eq!(count(&app, table).await, 0, "{table}");
     }
+}
+
+async fn take(node: &Infra) -> Option<Due> {
+    due::take(node).await.unwrap()
+}
+
+async fn failures(node: &Infra) -> Option<i32> {
+    take(node).await.map(|due| due.failures)
+}
+
+/// Stores the same picture in each language on each device.
+async fn store_all(node: &Infra, due: &Due) -> bool {
+    let popup = find_popup(node, &due.pixel_id).await.unwrap().unwrap();
+    let of_locale = |locale| {
+        Device::ALL.iter().map(move |&device| Picture { locale, device, png: b"one".to_vec() })
+    };
+    let pictures = locales::all().flat_map(of_locale).collect::<Vec<_>>();
+    store_taken(node, due, popup.policy, [7; 32], pictures).await.unwrap()
+}
+
+fn look(radius: i32) -> Value {
+    let usual = json!({"controller_name": "Shop Ltd", "purposes": ["resolution", "analytics"]});
+    with(&usual, "appearance", json!({"radius": radius}))
+}
+
+#[tokio::test]
+async fn an_attempt_is_of_one_node_and_counts_even_if_the_node_dies() {
+    let (app, ann, site) = app_with_site().await;
+    let node = infra(&app.database, app.clock.clone(), &[]);
+    let configure = async |radius| {
+        app.configure(&ann.key, &site.pixel_id, look(radius)).await.expect(200);
+    };
+    assert_eq!(failures(&node).await, Some(0));
+    assert_eq!(failures(&node).await, None, "another node has it");
+    app.clock.advance(Duration::minutes(10));
+    let second = take(&node).await.unwrap();
+    assert_eq!(second.failures, 1, "the first node died");
+    due::put_back(&node, &second).await.unwrap();
+    let third = take(&node).await.unwrap();
+    assert_eq!(third.failures, 1, "an end of the service is no failure");
+    configure(2).await;
+    assert_eq!(failures(&node).await, None, "the pictures of another form are being taken");
+    app.clock.advance(Duration::minutes(10));
+    let new = take(&node).await.unwrap();
+    assert_eq!(new.failures, 0);
+    assert!(!store_all(&node, &third).await, "the popup has another form");
+    due::try_later(&node, &new).await.unwrap();
+    assert_eq!(failures(&node).await, None);
+    configure(3).await;
+    assert_eq!(failures(&node).await, Some(0), "a new form begins anew");
+}
+
+#[tokio::test]
+async fn popups_wait_while_the_account_is_suspended_and_after_ten_forms_of_a_day() {
+    let (app, ann, site) = app_with_site().await;
+    let node = infra(&app.database, app.clock.clone(), &[]);
+    app.set_status(&ann.account_id, "suspended").await;
+    assert_eq!(failures(&node).await, None);
+    app.set_status(&ann.account_id, "active").await;
+    for _ in 0..10 {
+        app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
+        app.clock.advance(Duration::seconds(1));
+    }
+    assert_eq!(failures(&node).await, None);
+    app.clock.advance(Duration::hours(2));
+    assert_eq!(failures(&node).await, None);
+    app.clock.advance(Duration::hours(23));
+    assert_eq!(failures(&node).await, Some(0));
+}
+
+#[tokio::test]
+async fn a_form_is_one_entry_of_the_log_and_its_equal_pictures_are_stored_once() {
+    let (app, ann, site) = app_with_site().await;
+    let node = infra(&app.database, app.clock.clone(), &[]);
+    let due = take(&node).await.unwrap();
+    app.clock.advance(Duration::milliseconds(2_500));
+    assert!(store_all(&node, &due).await);
+    assert!(take(&node).await.is_none());
+    assert_eq!(count(&app, "popup_screenshot_files").await, 1);
+    let listed = app.read(&ann.key, &path(&site.pixel_id)).await.expect(200);
+    let listed = listed["screenshots"].as_array().unwrap();
+    assert_eq!(listed.len(), 2 * locales::all().count());
+    let field = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    let line = |one: &Value| {
+        ["language", "device", "notice", "sha256"].map(|name| field(one, name)).join(" ")
+    };
+    let mut lines = listed.iter().map(line).collect::<Vec<_>>();
+    lines.sort();
+    let text = format!(
+        "assent/screenshots/v1\npixel {}\npolicy {}\nscript {}\nconfigured {}\n\
+         taken 2026-03-10T12:00:02.500Z\n{}\n",
+        site.pixel_id,
+        site.policy_hash,
+        "07".repeat(32),
+        field(&listed[0], "configured_at"),
+        lines.join("\n"),
+    );
+    let sha256 = hex::encode(Sha256::digest(&text));
+    for one in listed {
+        assert_eq!(
+            (&one["list_sha256"], &one["script"]),
+            (&json!(sha256), &json!("07".repeat(32)))
+        );
+    }
+    let noted = "SELECT encode(sha256, 'hex') FROM publications WHERE kind LIKE 'screenshot%'";
+    let noted = sqlx::query_scalar::<_, String>(noted).fetch_all(&app.pool).await.unwrap();
+    assert_eq!(noted, [sha256]);
+}
+
+#[tokio::test]
+async fn the_newest_forms_and_the_last_form_of_each_version_are_kept() {
+    let (app, _, site) = app_with_site().await;
+    let node = infra(&app.database, app.clock.clone(), &[]);
+    for version in [8, 9, 9].into_iter().chain([1; 12]) {
+        app.store_picture(&site.pixel_id, (version, "de", "phone")).await;
+        app.clock.advance(Duration::seconds(1));
+    }
+    app.clock.advance(Duration::hours(25));
+    sqlx::query("UPDATE popup_screenshots_due SET configured_at = $1")
+        .bind(app.clock.now())
+        .execute(&app.pool)
+        .await
+        .unwrap();
+    let due = take(&node).await.unwrap();
+    assert!(store_all(&node, &due).await);
+    let kept = "SELECT policy_version FROM popup_forms ORDER BY configured_at";
+    let kept = sqlx::query_scalar::<_, i32>(kept).fetch_all(&app.pool).await.unwrap();
+    assert_eq!(kept, [8, 9].into_iter().chain([1; 10]).collect::<Vec<_>>());
+    assert_eq!(count(&app, "popup_screenshot_files").await, 12);
 }

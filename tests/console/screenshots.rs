@@ -8,9 +8,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::consent::{app_with_site, app_with_site_and};
+use crate::support::story::Site;
 use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 use crate::support::waiting::wait_until;
+use crate::support::{Account, App};
 
 #[tokio::test]
 async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
@@ -21,7 +23,11 @@ async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
     let versions = browser.page(&format!("{popup}/versions")).await;
     assert!(versions.contains(&format!("href=\"{address}\"")), "{versions}");
     let empty = browser.page(&address).await;
-    assert!(empty.contains("takes no pictures unless its operator gives it a browser"), "{empty}");
+    assert!(empty.contains("There are none. Where the operator has given"), "{empty}");
+    let waits = "The present form has no pictures yet.";
+    assert!(empty.contains(waits), "{empty}");
+    sqlx::query("DELETE FROM popup_screenshots_due").execute(&app.pool).await.unwrap();
+    assert!(!browser.page(&address).await.contains(waits));
     let old = app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
     app.clock.advance(Duration::hours(1));
     let new = app.store_picture(&site.pixel_id, (2, "de", "phone")).await;
@@ -32,6 +38,7 @@ async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
     for picture in [&old, &new] {
         place(&format!("src=\"{address}/{}\"", picture.id));
         place(&picture.sha256());
+        place(&picture.list_sha256());
     }
     assert!(!page.contains(&other.sha256()), "{page}");
     assert!(browser.page(&address).await.contains(&other.sha256()), "English at first");
@@ -59,6 +66,20 @@ fn unzipped(bytes: Vec<u8>) -> HashMap<String, Vec<u8>> {
     names.into_iter().map(read).collect()
 }
 
+/// The files of the evidence of a choice.
+async fn evidence(
+    app: &App,
+    ann: &Account,
+    site: &Site,
+    saved: &Value,
+) -> HashMap<String, Vec<u8>> {
+    let browser = app.browser_of(&ann.key).await;
+    let receipt_id = saved["receipt_id"].as_str().unwrap();
+    let path = format!("/console/sites/{}/choices/{receipt_id}/evidence.zip", site.pixel_id);
+    let answer = browser.request(Method::GET, &path).send().await.unwrap();
+    unzipped(answer.bytes().await.unwrap().to_vec())
+}
+
 #[tokio::test]
 async fn evidence_contains_the_popup_as_it_was_in_the_visitors_language() {
     let (app, ann, site) = app_with_site_and(&[LOG_KEY]).await;
@@ -70,7 +91,9 @@ async fn evidence_contains_the_popup_as_it_was_in_the_visitors_language() {
     let (phone, desktop) = (store("de", "phone").await, store("de", "desktop").await);
     store("en", "phone").await;
     app.clock.advance(Duration::minutes(1));
-    let shown = json!({"language": "de"});
+    let build = sqlx::query_scalar::<_, String>("SELECT build FROM script_builds");
+    let build = build.fetch_one(&app.pool).await.unwrap();
+    let shown = json!({"language": "de", "script": build});
     let saved = app.recorded(&with(&site.acceptance("v-1"), "shown", shown)).await;
     app.clock.advance(Duration::minutes(1));
     store("de", "phone").await;
@@ -81,27 +104,55 @@ async fn evidence_contains_the_popup_as_it_was_in_the_visitors_language() {
         list["screenshots"].as_array().unwrap().iter().all(|one| one["log_entry"].is_i64())
     };
     wait_until("the pictures are in the log", logged).await;
-    let browser = app.browser_of(&ann.key).await;
-    let receipt_id = saved["receipt_id"].as_str().unwrap();
-    let path = format!("/console/sites/{}/choices/{receipt_id}/evidence.zip", site.pixel_id);
-    let answer = browser.request(Method::GET, &path).send().await.unwrap();
-    let files = unzipped(answer.bytes().await.unwrap().to_vec());
-    assert_eq!(files.len(), 9, "{:?}", files.keys());
+    let files = evidence(&app, &ann, &site, &saved).await;
+    assert_eq!(files.len(), 10, "{:?}", files.keys());
     let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
-    let listed = serde_json::from_str::<Vec<Value>>(&text("screenshots.json")).unwrap();
-    assert_eq!(listed.len(), 2);
+    assert_eq!(text("screenshots.txt"), phone.list);
+    let proof = serde_json::from_str::<Value>(&text("screenshots.json")).unwrap();
+    let entry = proof["entry"].as_str().unwrap();
+    let wanted = format!("kind screenshots\nsha256 {}\n", phone.list_sha256());
+    assert!(entry.contains(&wanted), "{entry}");
+    assert!(proof["tlog_proof"].as_str().unwrap().starts_with("c2sp.org/tlog-proof@v1"));
+    assert!(text("evidence.html").contains("with another build of the tag"));
+    assert!(text("evidence.html").contains(&phone.list_sha256()));
     for (picture, device) in [(&desktop, "desktop"), (&phone, "phone")] {
         let (name, sha256) = (format!("popup-{device}.png"), picture.sha256());
         assert_eq!(files[&name], picture.png, "{name}");
-        let one = listed.iter().find(|one| one["device"] == device).unwrap();
-        assert_eq!(one["sha256"], sha256);
-        let entry = one["entry"].as_str().unwrap();
-        assert!(entry.contains(&format!("kind screenshot\nsha256 {sha256}\n")), "{entry}");
-        assert!(one["tlog_proof"].as_str().unwrap().starts_with("c2sp.org/tlog-proof@v1"));
         for page in ["evidence.html", "README.txt"] {
             assert!(text(page).contains(&name), "{name}: {}", text(page));
         }
         assert!(text("evidence.html").contains(&sha256));
     }
     assert!(text("evidence.html").contains("10 March 2026, 12:01"), "{}", text("evidence.html"));
+}
+
+#[tokio::test]
+async fn evidence_has_no_picture_of_a_popup_that_was_perhaps_not_shown() {
+    let (app, ann, site) = app_with_site().await;
+    app.store_picture(&site.pixel_id, (1, "en", "phone")).await;
+    app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
+    app.clock.advance(Duration::minutes(1));
+    let shown = |body: Value, act: &str| {
+        with(
+            &body,
+            "shown",
+            json!({"language": "de", "act": act, "seen": null, "automated": false}),
+        )
+    };
+    let has_pictures = async |body: Value| {
+        let saved = app.recorded(&body).await;
+        let files = evidence(&app, &ann, &site, &saved).await;
+        files.keys().any(|name| name.starts_with("popup-") || name.starts_with("screenshots"))
+    };
+    assert!(has_pictures(shown(site.acceptance("v-1"), "pointer")).await);
+    assert!(!has_pictures(site.acceptance("v-2")).await, "it is not known what was shown");
+    // A refusal that names no policy.
+    let other_notice = shown(site.refusal("v-3", "declined"), "pointer");
+    assert!(!has_pictures(other_notice).await, "another notice was shown");
+    assert!(!has_pictures(shown(site.acceptance("v-4"), "page")).await, "nobody pressed a button");
+    let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution", "analytics"],
+        "appearance": {"radius": 4}});
+    app.configure(&ann.key, &site.pixel_id, body).await.expect(200);
+    let later = shown(site.acceptance("v-5"), "pointer");
+    assert!(!has_pictures(later).await, "the new form has no pictures yet");
 }

@@ -290,3 +290,15 @@ async fn a_database_from_a_backup_is_never_signed_in_a_second_way() {
     let health = started.get("/healthz").await.expect(200);
     assert_eq!(health, json!({"ok": true, "log": "paused"}));
 }
+
+#[tokio::test]
+async fn a_kind_of_a_newer_node_waits_and_the_rest_is_added() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let newer = "INSERT INTO publications (kind, sha256) VALUES ('newer', sha256('newer'))";
+    query(newer).execute(&app.pool).await.unwrap();
+    let (_, site) = shop(&app).await;
+    app.log_with(|log| log.has("policy", &site.policy_hash)).await;
+    let waiting = "SELECT kind FROM publications WHERE entry IS NULL";
+    let waiting = async || query_scalar::<_, String>(waiting).fetch_all(&app.pool).await.unwrap();
+    app.until(async || waiting().await == ["newer"]).await;
+}

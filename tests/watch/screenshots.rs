@@ -35,10 +35,17 @@ struct Scene {
 
 impl Scene {
     async fn with_browser(browser: &Path, base_url: &str) -> Self {
+        Self::with_sites(browser, base_url, &[]).await
+    }
+
+    async fn with_sites(browser: &Path, base_url: &str, others: &[&str]) -> Self {
         let database = Arc::new(TestDatabase::create().await);
         let app = App::spawn_on(Arc::clone(&database), Clock::System, &[LOG_KEY]).await;
         let ann = app.account("ann@example.com").await;
         let site = app.consent_site(&ann.key, "shop.example").await;
+        for other in others {
+            app.consent_site(&ann.key, other).await;
+        }
         let folder = tempfile::Builder::new().prefix("n").rand_bytes(5).tempdir_in("/tmp").unwrap();
         // Started by root, the browser is another user.
         let open_to_all = std::fs::Permissions::from_mode(0o755);
@@ -116,9 +123,9 @@ async fn a_published_popup_is_photographed_in_every_language_on_every_device() {
     assert_eq!(german["notice"], hex::encode(Sha256::digest(&notice)));
     let public = async || {
         let log = PublicLog::read(&scene.app.client, &scene.app.base).await;
-        log.is_some_and(|log| log.has("screenshot", german["sha256"].as_str().unwrap()))
+        log.is_some_and(|log| log.has("screenshots", german["list_sha256"].as_str().unwrap()))
     };
-    crate::support::waiting::wait_until("the picture is in the log", public).await;
+    crate::support::waiting::wait_until("the list is in the log", public).await;
 
     let dark = json!({"background": "#202020", "text": "#ffffff", "button": "#ffffff", "button_text": "#000000", "link": "#ffffff"});
     let body = json!({"controller_name": "Other Ltd", "purposes": ["analytics"], "appearance": {"colors": {"light": dark}}});
@@ -140,7 +147,8 @@ async fn a_published_popup_is_photographed_in_every_language_on_every_device() {
 async fn a_browser_that_fails_is_tried_again_later_and_publishing_goes_on() {
     let scene = Scene::with_browser(Path::new("/bin/false"), "http://localhost:9").await;
     let failures = async || {
-        let failures = "SELECT failures FROM popup_screenshots_due WHERE next_at > now()";
+        let failures = "SELECT failures FROM popup_screenshots_due
+            WHERE busy_until IS NULL AND next_at > now()";
         sqlx::query_scalar::<_, i32>(failures).fetch_optional(&scene.app.pool).await.unwrap()
     };
     let started = Instant::now();
@@ -158,4 +166,21 @@ async fn a_browser_that_fails_is_tried_again_later_and_publishing_goes_on() {
     }
     let list = scene.app.read(&scene.ann.key, &scene.path()).await.expect(200);
     assert_eq!(list["screenshots"], json!([]));
+}
+
+#[tokio::test]
+async fn a_browser_that_fails_ends_the_round() {
+    let others = ["one.example", "two.example"];
+    let scene = Scene::with_sites(Path::new("/bin/false"), "http://localhost:9", &others).await;
+    let failures = async || {
+        let failures = "SELECT sum(failures) FROM popup_screenshots_due";
+        sqlx::query_scalar::<_, i64>(failures).fetch_one(&scene.app.pool).await.unwrap()
+    };
+    let started = Instant::now();
+    while failures().await == 0 {
+        assert!(started.elapsed() < LIMIT, "{:?}", scene.node.as_ref().map(Process::log));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(failures().await, 1, "the other popups wait for the next round");
 }

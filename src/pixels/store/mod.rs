@@ -107,6 +107,17 @@ pub async fn lock_pixel(
     Ok(pixel)
 }
 
+/// Keeps a pixel until the transaction ends, so that nothing else is locked before it; `false` if it is gone.
+pub async fn share_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
+    let found = query_scalar!(
+        "SELECT pixel_id FROM pixels WHERE pixel_id = $1 FOR KEY SHARE",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.is_some())
+}
+
 pub async fn find_pixel_by_host(
     connection: &mut PgConnection,
     host: &SiteHost,

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use super::store;
 pub use super::store::due::Due;
+use super::store::due::Plan;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::policies::appearance::Appearance;
@@ -17,7 +18,7 @@ use crate::types::ids::{PixelId, PixelRef};
 const TURN: Duration = Duration::minutes(10);
 const DAY: Duration = Duration::days(1);
 /// Forms of one popup that get pictures in 24 hours. Beyond that, only the form that stays gets them.
-const MOST_PER_DAY: i64 = 20;
+pub const MOST_PER_DAY: i64 = 10;
 const AFTER_MOST: Duration = Duration::hours(1);
 
 /// The parts of a popup of which pictures are taken.
@@ -32,21 +33,39 @@ pub async fn note(
     pixel_id: &PixelId,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    store::forms::update_replaced(connection, pixel_id, now).await?;
     store::due::upsert_due(connection, pixel_id, now).await
 }
 
-/// Takes the popup that has waited longest.
-pub async fn take(infra: &Infra) -> Result<Option<Due>> {
+/// Whether the present form of a popup has no pictures yet.
+pub async fn is_due(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
     let mut connection = infra.pool.acquire().await?;
+    store::due::is_due(&mut connection, pixel_id).await
+}
+
+/// Takes the popup that has waited longest. The attempt counts as failed until it succeeds.
+pub async fn take(infra: &Infra) -> Result<Option<Due>> {
     let now = infra.clock.now();
-    while let Some(due) = store::due::take_due(&mut connection, now, now + TURN).await? {
-        let forms = store::count_forms(&mut connection, &due.pixel_id, now - DAY).await?;
-        if forms < MOST_PER_DAY {
+    loop {
+        let mut transaction = infra.pool.begin().await?;
+        let Some(due) = store::due::lock_due(&mut transaction, now).await? else { return Ok(None) };
+        let (pixel_id, failures) = (&due.pixel_id, due.failures);
+        let forms = store::forms::count_forms(&mut transaction, pixel_id, now - DAY).await?;
+        let is_taken = forms < MOST_PER_DAY;
+        let plan = match is_taken {
+            true => Plan {
+                next_at: now + TURN.max(pause_after(failures)),
+                busy_until: Some(now + TURN),
+                failures: failures.saturating_add(1),
+            },
+            false => Plan { next_at: now + AFTER_MOST, busy_until: None, failures },
+        };
+        store::due::update_plan(&mut transaction, &due, &plan).await?;
+        transaction.commit().await?;
+        if is_taken {
             return Ok(Some(due));
         }
-        store::due::update_next(&mut connection, &due, now + AFTER_MOST).await?;
     }
-    Ok(None)
 }
 
 /// The popup of a pixel as it is now; `None` if the pixel is gone.
@@ -62,15 +81,18 @@ pub async fn find_popup(infra: &Infra, pixel_id: &PixelId) -> Result<Option<Popu
 
 /// Leaves a popup to the next round, because the service ends.
 pub async fn put_back(infra: &Infra, due: &Due) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
-    store::due::update_next(&mut connection, due, infra.clock.now()).await
+    end(infra, due, Duration::zero(), due.failures).await
 }
 
 /// Tries a popup again later, each time after twice as long.
 pub async fn try_later(infra: &Infra, due: &Due) -> Result<()> {
+    end(infra, due, pause_after(due.failures), due.failures.saturating_add(1)).await
+}
+
+async fn end(infra: &Infra, due: &Due, pause: Duration, failures: i32) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
-    let next_at = infra.clock.now() + pause_after(due.failures);
-    store::due::update_failed(&mut connection, due, next_at).await
+    let plan = Plan { next_at: infra.clock.now() + pause, busy_until: None, failures };
+    store::due::update_plan(&mut connection, due, &plan).await
 }
 
 /// Five minutes after the first failure, and a day at most.

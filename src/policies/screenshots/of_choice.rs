@@ -1,7 +1,7 @@
 //! The pictures of the popup that a choice answered.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use sqlx::PgConnection;
 
 use super::store;
 use super::view::ScreenshotView;
@@ -12,49 +12,50 @@ use crate::proof::log::Log;
 use crate::proof::proving::LogProof;
 use crate::types::ids::PixelId;
 
-/// A picture, with the proof that its hash is in the log if it is there.
-#[derive(Serialize)]
-pub struct LoggedScreenshot {
-    #[serde(flatten)]
-    pub view: ScreenshotView,
-    #[serde(flatten)]
+/// The pictures of a form of a popup in one language.
+pub struct FormScreenshots {
+    pub pictures: Vec<(ScreenshotView, Vec<u8>)>,
+    /// The list of the form's pictures in all languages.
+    pub list: String,
     pub proof: Option<LogProof>,
-    #[serde(skip)]
-    pub png: Vec<u8>,
 }
 
 /// The pictures of a version's popup in a language, in the form that it had at a time.
-pub async fn list_of_choice(
+pub async fn find_of_choice(
     infra: &Infra,
     log: &Log,
     pixel_id: &PixelId,
     (version, language): (i32, &str),
     at: DateTime<Utc>,
-) -> Result<Vec<LoggedScreenshot>> {
+) -> Result<Option<FormScreenshots>> {
     let mut connection = infra.pool.acquire().await?;
     let views = store::list_at(&mut connection, pixel_id, version, language, at).await?;
-    let state = match log.is_kept() && !views.is_empty() {
-        true => Some(log.state(&mut connection).await?),
+    let Some(first) = views.first() else { return Ok(None) };
+    let form = first.configured_at.0;
+    let list = store::forms::find_list(&mut connection, pixel_id, form).await?;
+    let Some(list) = list else { return Ok(None) };
+    let sha256 = hex::decode(&first.list_sha256).map_err(Error::internal)?;
+    let proof = match log.is_kept() {
+        true => prove(&mut connection, log, &sha256).await?,
         false => None,
     };
-    let mut logged = Vec::new();
+    let mut pictures = Vec::new();
     for view in views {
         let png = store::find_png(&mut connection, pixel_id, view.screenshot_id).await?;
-        // It may have been deleted since it was listed.
-        let Some(png) = png else { continue };
-        let sha256 = hex::decode(&view.sha256).map_err(Error::internal)?;
-        let proof = match &state {
-            Some(state) => {
-                let kind = Kind::Screenshot.as_str();
-                match state.prove_publication(&mut connection, kind, &sha256).await {
-                    Ok(proof) => proof,
-                    Err(Error::NotSealedYet { .. }) => None,
-                    Err(error) => return Err(error),
-                }
-            }
-            None => None,
-        };
-        logged.push(LoggedScreenshot { view, proof, png });
+        pictures.extend(png.map(|png| (view, png)));
     }
-    Ok(logged)
+    Ok((!pictures.is_empty()).then_some(FormScreenshots { pictures, list, proof }))
+}
+
+async fn prove(
+    connection: &mut PgConnection,
+    log: &Log,
+    sha256: &[u8],
+) -> Result<Option<LogProof>> {
+    let state = log.state(connection).await?;
+    let kind = Kind::Screenshots.as_str();
+    match state.prove_publication(connection, kind, sha256).await {
+        Err(Error::NotSealedYet { .. }) => Ok(None),
+        proof => proof,
+    }
 }

@@ -1,22 +1,29 @@
 //! Storing pictures that were taken.
 
+use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
 
-use super::due::{Due, Popup};
-use super::store::{self, NewScreenshots};
-use crate::error::Result;
+use super::due::{Due, MOST_PER_DAY};
+use super::store;
+use super::store::forms::NewForm;
+use crate::clock::rfc3339;
+use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::pixels;
 use crate::policies::notice::plain_text;
+use crate::policies::policy::Policy;
 use crate::proof::format::entry::Kind;
+use crate::proof::format::hashes::Hash;
 use crate::proof::publications;
 use crate::types::device::Device;
 use crate::types::ids::uuid_v7;
 use crate::types::locales::Locale;
 
 /// The largest picture, in bytes.
-pub const MAX_PNG: usize = 512 << 10;
-/// Forms of a popup whose pictures are kept.
-const MOST_KEPT: i64 = 40;
+pub const MAX_PNG: usize = 256 << 10;
+/// Kept are the newest forms of a popup, which the bound for a day counts, and the last forms of the newest versions.
+const KEPT: (i64, i64) = (MOST_PER_DAY, 30);
 
 pub struct Picture {
     pub locale: &'static Locale,
@@ -24,32 +31,75 @@ pub struct Picture {
     pub png: Vec<u8>,
 }
 
-/// Stores the pictures of a popup, and their hashes for the log; `false` if the popup has changed since it was taken
-/// from those that are due.
+/// Stores the pictures of a popup, and the hash of their list for the log; `false` if it has another form by now.
 pub async fn store_taken(
     infra: &Infra,
     due: &Due,
-    popup: &Popup,
+    policy: Policy,
+    script: Hash,
     pictures: Vec<Picture>,
 ) -> Result<bool> {
-    let now = infra.clock.now();
-    let mut new = NewScreenshots::default();
-    for Picture { locale, device, png } in pictures {
-        new.ids.push(uuid_v7(now));
-        new.notices.push(Sha256::digest(plain_text(&popup.policy, locale)).to_vec());
-        new.languages.push(locale.lang.clone());
-        new.devices.push(device.as_str().to_owned());
-        new.hashes.push(Sha256::digest(&png).to_vec());
-        new.pngs.push(png);
-    }
-    let (pixel_id, times) = (&due.pixel_id, (due.configured_at, now));
+    let (pixel_id, taken, now) = (&due.pixel_id, due.clone(), infra.clock.now());
+    let form = spawn_blocking(move || form_of(&taken, &policy, script, pictures, now));
+    let form = form.await.map_err(Error::internal)?;
     let mut transaction = infra.pool.begin().await?;
-    if !store::due::delete_due(&mut transaction, due).await? {
+    if !pixels::share_pixel(&mut transaction, pixel_id).await?
+        || !store::due::delete_due(&mut transaction, due).await?
+    {
         return Ok(false);
     }
-    store::insert_screenshots(&mut transaction, pixel_id, &popup.policy, times, &new).await?;
-    publications::note_all(&mut transaction, Kind::Screenshot, &new.hashes, now).await?;
-    store::delete_older(&mut transaction, pixel_id, MOST_KEPT).await?;
+    store::forms::insert_form(&mut transaction, pixel_id, &form).await?;
+    publications::note(&mut transaction, Kind::Screenshots, &form.list_sha256, now).await?;
+    store::forms::delete_older(&mut transaction, pixel_id, KEPT).await?;
     transaction.commit().await?;
     Ok(true)
+}
+
+fn form_of(
+    due: &Due,
+    policy: &Policy,
+    script: Hash,
+    pictures: Vec<Picture>,
+    taken_at: DateTime<Utc>,
+) -> NewForm {
+    let mut form = NewForm {
+        configured_at: due.configured_at,
+        taken_at,
+        policy_version: policy.version,
+        policy_hash: policy.hash.clone(),
+        script,
+        list: format!(
+            "assent/screenshots/v1\npixel {}\npolicy {}\nscript {}\nconfigured {}\ntaken {}\n",
+            due.pixel_id,
+            policy.hash,
+            hex::encode(script),
+            rfc3339(due.configured_at),
+            rfc3339(taken_at),
+        ),
+        list_sha256: Hash::default(),
+        ids: Vec::new(),
+        notices: Vec::new(),
+        languages: Vec::new(),
+        devices: Vec::new(),
+        hashes: Vec::new(),
+        pngs: Vec::new(),
+    };
+    let mut lines = Vec::new();
+    for Picture { locale, device, png } in pictures {
+        let notice = Sha256::digest(plain_text(policy, locale)).to_vec();
+        let sha256 = Sha256::digest(&png).to_vec();
+        let (language, device) = (&locale.lang, device.as_str());
+        let (of_notice, of_png) = (hex::encode(&notice), hex::encode(&sha256));
+        lines.push(format!("{language} {device} {of_notice} {of_png}\n"));
+        form.ids.push(uuid_v7(taken_at));
+        form.notices.push(notice);
+        form.languages.push(language.clone());
+        form.devices.push(device.to_owned());
+        form.hashes.push(sha256);
+        form.pngs.push(png);
+    }
+    lines.sort();
+    form.list.extend(lines);
+    form.list_sha256 = Sha256::digest(&form.list).into();
+    form
 }

@@ -13,6 +13,8 @@ pub struct ScreenshotView {
     pub screenshot_id: Uuid,
     pub policy_version: i32,
     pub policy_hash: String,
+    /// SHA-256 of the consent tag in the picture, lowercase hex: `shown.script` of a choice.
+    pub script: String,
     /// SHA-256 of the notice in this language, lowercase hex: `shown.notice` of a choice.
     pub notice: String,
     #[schema(example = "en")]
@@ -23,7 +25,9 @@ pub struct ScreenshotView {
     pub taken_at: Timestamp,
     /// SHA-256 of the picture, lowercase hex.
     pub sha256: String,
-    /// The entry of the public log that has this hash; null until it is added.
+    /// SHA-256 of the list of all pictures of this form of the popup, lowercase hex.
+    pub list_sha256: String,
+    /// The entry of the public log that has `list_sha256`; null until it is added.
     #[schema(required = true)]
     pub log_entry: Option<i64>,
 }

@@ -18,13 +18,13 @@ pub enum Kind {
     Script,
     /// The `report.json` of a watcher.
     Watch,
-    /// A picture of a popup, as PNG.
-    Screenshot,
+    /// The list of the pictures of a popup.
+    Screenshots,
 }
 
 impl Kind {
     pub const ALL: [Self; 5] =
-        [Self::Policy, Self::Notice, Self::Script, Self::Watch, Self::Screenshot];
+        [Self::Policy, Self::Notice, Self::Script, Self::Watch, Self::Screenshots];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Kind {
             Self::Notice => "notice",
             Self::Script => "script",
             Self::Watch => "watch",
-            Self::Screenshot => "screenshot",
+            Self::Screenshots => "screenshots",
         }
     }
 }

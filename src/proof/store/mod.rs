@@ -74,12 +74,16 @@ pub struct Waiting {
     pub published_at: Option<DateTime<Utc>>,
 }
 
+/// Kinds of a newer version wait for a node that knows them.
 pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<Vec<Waiting>> {
+    let kinds = Kind::ALL.iter().map(|kind| kind.as_str().to_owned()).collect::<Vec<_>>();
     let waiting = query_as!(
         Waiting,
-        "SELECT kind, sha256, published_at FROM publications WHERE entry IS NULL
+        "SELECT kind, sha256, published_at FROM publications
+         WHERE entry IS NULL AND kind = ANY($2)
          ORDER BY published_at NULLS FIRST, kind, sha256 LIMIT $1",
         limit,
+        &kinds,
     )
     .fetch_all(connection)
     .await?;

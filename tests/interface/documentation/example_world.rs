@@ -240,12 +240,20 @@ impl World {
 
     /// A picture of the popup, as a node with a browser stores it.
     pub async fn picture_is_taken(&self, pixel: &str) {
-        let insert = "INSERT INTO popup_screenshots (pixel_id, screenshot_id, policy_version,
-                 policy_hash, notice, language, device, configured_at, taken_at, sha256, png)
-             VALUES ($1, '019cd7a3-2f10-7c41-9d6e-3b8a5f2c7e04', 1, repeat('5a', 32),
-                 sha256('notice'), 'de', 'phone', $2, $2, sha256('\\x89504e47'), '\\x89504e47')";
-        let insert = sqlx::query(insert).bind(pixel).bind(self.app.clock.now());
-        insert.execute(&self.app.pool).await.unwrap();
+        let form = "INSERT INTO popup_forms (pixel_id, configured_at, taken_at, policy_version,
+                 policy_hash, script, list, list_sha256)
+             VALUES ($1, $2, $2, 1, repeat('5a', 32), sha256('script'), 'list', sha256('list'))";
+        let picture = "INSERT INTO popup_screenshots (pixel_id, configured_at, screenshot_id, notice,
+                 language, device, sha256)
+             VALUES ($1, $2, '019cd7a3-2f10-7c41-9d6e-3b8a5f2c7e04', sha256('notice'), 'de', 'phone',
+                 sha256('\\x89504e47'))";
+        let file = "INSERT INTO popup_screenshot_files (pixel_id, sha256, png)
+             SELECT pixel_id, sha256, '\\x89504e47'::bytea FROM popup_screenshots
+             WHERE pixel_id = $1 AND configured_at = $2";
+        for insert in [form, picture, file] {
+            let insert = sqlx::query(insert).bind(pixel).bind(self.app.clock.now());
+            insert.execute(&self.app.pool).await.unwrap();
+        }
     }
 
     /// Nobody waits for the next ten seconds.

@@ -1,10 +1,11 @@
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, query, query_as};
+use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
 /// A popup whose pictures are to be taken.
+#[derive(Clone)]
 pub struct Due {
     pub pixel_id: PixelId,
     /// When the popup got the form that is due.
@@ -12,16 +13,23 @@ pub struct Due {
     pub failures: i32,
 }
 
-/// Makes a form of a popup due. It replaces an earlier one that still waits.
+pub struct Plan {
+    pub next_at: DateTime<Utc>,
+    pub busy_until: Option<DateTime<Utc>>,
+    pub failures: i32,
+}
+
+/// Makes a form of a popup due, at the earliest when nobody takes the pictures of an earlier one any more.
 pub async fn upsert_due(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     configured_at: DateTime<Utc>,
 ) -> Result<()> {
     query!(
-        "INSERT INTO popup_screenshots_due (pixel_id, configured_at, next_at, failures)
+        "INSERT INTO popup_screenshots_due AS present (pixel_id, configured_at, next_at, failures)
          VALUES ($1, $2, $2, 0)
-         ON CONFLICT (pixel_id) DO UPDATE SET configured_at = $2, next_at = $2, failures = 0",
+         ON CONFLICT (pixel_id) DO UPDATE
+         SET configured_at = $2, next_at = GREATEST(present.busy_until, $2), failures = 0",
         pixel_id.as_str(),
         configured_at,
     )
@@ -30,58 +38,45 @@ pub async fn upsert_due(
     Ok(())
 }
 
-/// Takes the popup that has waited longest, and lets it be due again at `next_at`.
-pub async fn take_due(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    next_at: DateTime<Utc>,
-) -> Result<Option<Due>> {
+/// Locks the popup of an active account that has waited longest.
+pub async fn lock_due(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<Option<Due>> {
     let due = query_as!(
         Due,
-        "UPDATE popup_screenshots_due SET next_at = $2
-         WHERE pixel_id = (
-             SELECT pixel_id FROM popup_screenshots_due WHERE next_at <= $1
-             ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-         RETURNING pixel_id AS \"pixel_id: PixelId\", configured_at, failures",
+        "SELECT pixel_id AS \"pixel_id: PixelId\", configured_at, failures
+         FROM popup_screenshots_due JOIN pixels USING (pixel_id) JOIN accounts USING (account_id)
+         WHERE next_at <= $1 AND status = 'active'
+         ORDER BY next_at LIMIT 1 FOR UPDATE OF popup_screenshots_due SKIP LOCKED",
         now,
-        next_at,
     )
     .fetch_optional(connection)
     .await?;
     Ok(due)
 }
 
-pub async fn update_next(
-    connection: &mut PgConnection,
-    due: &Due,
-    next_at: DateTime<Utc>,
-) -> Result<()> {
+/// Plans the next attempt, unless the popup has another form by now.
+pub async fn update_plan(connection: &mut PgConnection, due: &Due, plan: &Plan) -> Result<()> {
     query!(
-        "UPDATE popup_screenshots_due SET next_at = $3 WHERE pixel_id = $1 AND configured_at = $2",
+        "UPDATE popup_screenshots_due SET next_at = $3, busy_until = $4, failures = $5
+         WHERE pixel_id = $1 AND configured_at = $2",
         due.pixel_id.as_str(),
         due.configured_at,
-        next_at,
+        plan.next_at,
+        plan.busy_until,
+        plan.failures,
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-pub async fn update_failed(
-    connection: &mut PgConnection,
-    due: &Due,
-    next_at: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "UPDATE popup_screenshots_due SET next_at = $3, failures = failures + 1
-         WHERE pixel_id = $1 AND configured_at = $2",
-        due.pixel_id.as_str(),
-        due.configured_at,
-        next_at,
+pub async fn is_due(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
+    let is_due = query_scalar!(
+        "SELECT EXISTS (SELECT FROM popup_screenshots_due WHERE pixel_id = $1) AS \"is_due!\"",
+        pixel_id.as_str(),
     )
-    .execute(connection)
+    .fetch_one(connection)
     .await?;
-    Ok(())
+    Ok(is_due)
 }
 
 /// Removes a popup that has its pictures; `false` if it has another form by now.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::install::find;
 use crate::http::query::Query;
+use crate::policies::screenshots::due;
 use crate::policies::screenshots::reading::{
     ListScreenshots, OfScreenshot, PageRequest, ReadScreenshot,
 };
@@ -44,7 +45,7 @@ async fn screenshots(member: Member<'_>, pixel_id: &str, query: Query) -> Result
         language: &language.lang,
         language_name: &language.name,
         languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
-        are_taken: member.app.infra.config.watch_browser.is_some(),
+        is_due: due::is_due(&member.app.infra, &pixel.pixel_id).await?,
     };
     let screen = Screen {
         template: "console/screenshots.html",
@@ -67,9 +68,12 @@ fn forms_of(found: Vec<ScreenshotView>) -> Vec<Value> {
     }
     let form = |((since, version), mut pictures): ((DateTime<Utc>, i32), Vec<ScreenshotView>)| {
         pictures.sort_by_key(|picture| picture.device);
+        let first = pictures.first();
         json!({
             "since": moment(since),
             "version": version,
+            "list_sha256": first.map(|picture| &picture.list_sha256),
+            "entry": first.and_then(|picture| picture.log_entry),
             "pictures": pictures.iter().map(picture_of).collect::<Vec<_>>(),
         })
     };
@@ -85,7 +89,6 @@ fn picture_of(picture: &ScreenshotView) -> Value {
         "height": height,
         "taken": moment(picture.taken_at.0),
         "sha256": picture.sha256,
-        "entry": picture.log_entry,
     })
 }
 

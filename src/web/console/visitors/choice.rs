@@ -154,7 +154,7 @@ fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
 }
 
 /// The language of the popup, and whether it is known; English if it is unknown.
-pub fn shown_in(event: &ConsentEvent) -> (bool, &'static Locale) {
+fn shown_in(event: &ConsentEvent) -> (bool, &'static Locale) {
     let language = event.shown.as_ref().map(|shown| &*shown.language);
     let locale = language.and_then(locales::named).unwrap_or_else(locales::english);
     (language.is_some(), locale)

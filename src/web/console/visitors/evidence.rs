@@ -10,18 +10,18 @@ use tera::Context;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::choice::{
-    answered, find, is_genuine, notice_of, proof_of, show_pixel, shown_in, signed,
-};
+use super::choice::{answered, find, is_genuine, notice_of, proof_of, show_pixel, signed};
 use super::choice_words::ChoiceWords;
 use super::linked::people_of;
 use crate::error::{Error, Result};
 use crate::infra::templates;
 use crate::pixels::view::PixelView;
 use crate::policies::published::Published;
-use crate::policies::screenshots::of_choice::{LoggedScreenshot, list_of_choice};
+use crate::policies::screenshots::of_choice::{FormScreenshots, find_of_choice};
+use crate::policies::screenshots::view::ScreenshotView;
 use crate::receipts::log::ConsentEvent;
 use crate::receipts::receipt::Receipt;
+use crate::receipts::user_action::Act;
 use crate::silence::proving::prove_reports;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -42,11 +42,10 @@ struct Evidence {
 /// The parts of the evidence beside the choice itself.
 struct Parts {
     published: Option<Published>,
-    screenshots: Vec<LoggedScreenshot>,
+    screenshots: Option<FormScreenshots>,
     in_log: Option<InLog>,
 }
 
-/// Those that come from the log.
 struct InLog {
     proof: String,
     watch_reports: usize,
@@ -86,12 +85,14 @@ async fn evidence(
             file("verify.html", verify::PAGE),
         ]);
     }
-    if !parts.screenshots.is_empty() {
-        let list = serde_json::to_string_pretty(&parts.screenshots).map_err(Error::internal)?;
-        files.push(file("screenshots.json", list));
+    if let Some(FormScreenshots { pictures, list, proof }) = parts.screenshots {
+        files.push(file("screenshots.txt", list));
+        if let Some(proof) = proof {
+            let proof = serde_json::to_string_pretty(&proof).map_err(Error::internal)?;
+            files.push(file("screenshots.json", proof));
+        }
+        files.extend(pictures.into_iter().map(|(view, png)| (picture_file(&view), png)));
     }
-    let pictures = parts.screenshots.into_iter();
-    files.extend(pictures.map(|picture| (picture_file(&picture), picture.png)));
     let name = format!("attachment; filename=\"evidence-{}.zip\"", event.fields.receipt_id);
     Ok(Evidence {
         zip: zipped(&files, now)?,
@@ -104,20 +105,23 @@ fn file(name: &str, text: impl Into<Vec<u8>>) -> (String, Vec<u8>) {
     (name.to_owned(), text.into())
 }
 
-fn picture_file(picture: &LoggedScreenshot) -> String {
-    format!("popup-{}.png", picture.view.device.as_str())
+fn picture_file(picture: &ScreenshotView) -> String {
+    format!("popup-{}.png", picture.device.as_str())
 }
 
-/// The pictures of the popup that was answered, in the language of the notice.
+/// The pictures of the popup, if the browser reports that a visitor saw it and answered it.
 async fn screenshots(
     member: &Member<'_>,
     event: &ConsentEvent,
     published: Option<&Published>,
-) -> Result<Vec<LoggedScreenshot>> {
-    let Some(published) = published else { return Ok(Vec::new()) };
+) -> Result<Option<FormScreenshots>> {
+    let (Some(published), Some(shown)) = (published, &event.shown) else { return Ok(None) };
+    if shown.notice.is_none() || shown.action.act == Some(Act::Page) {
+        return Ok(None);
+    }
     let (infra, log, receipt) = (&member.app.infra, &member.app.log, &event.fields);
-    let popup = (published.policy.version, &*shown_in(event).1.lang);
-    list_of_choice(infra, log, &receipt.pixel_id, popup, receipt.recorded_at).await
+    let popup = (published.policy.version, &*shown.language);
+    find_of_choice(infra, log, &receipt.pixel_id, popup, receipt.recorded_at).await
 }
 
 /// The proof of the choice with the watch reports of its day, and the key of the log.
@@ -143,6 +147,8 @@ async fn facts(
     let operator = &infra.config.operator;
     let host = pixel.domain.to_string();
     let words = ChoiceWords::of(event);
+    let pictures = screenshots.iter().flat_map(|form| &form.pictures);
+    let is_list_proved = screenshots.as_ref().is_some_and(|form| form.proof.is_some());
     Ok(json!({
         "host": host,
         "pixel_id": pixel.pixel_id,
@@ -162,23 +168,31 @@ async fn facts(
         "is_genuine": is_genuine(member, event).await?,
         "issued": moment(now),
         "notice": published.as_ref().map(|published| notice_of(event, published)),
-        "screenshots": screenshots.iter().map(picture_of).collect::<Vec<_>>(),
+        "screenshots": pictures.map(|(view, _)| picture_of(view)).collect::<Vec<_>>(),
+        "is_list_proved": is_list_proved,
+        "other_script": screenshots.as_ref().and_then(|form| other_script(event, form)),
         "log_key": in_log.as_ref().map(|log| &log.key),
         "watch_reports": in_log.as_ref().map(|log| log.watch_reports),
     }))
 }
 
-fn picture_of(picture: &LoggedScreenshot) -> Value {
-    let view = &picture.view;
+/// The build of the tag in the pictures, if the browser reports another one.
+fn other_script<'f>(event: &ConsentEvent, form: &'f FormScreenshots) -> Option<&'f str> {
+    let reported = hex::encode(event.shown.as_ref()?.script?);
+    let (view, _) = form.pictures.first()?;
+    (view.script != reported).then_some(view.script.as_str())
+}
+
+fn picture_of(view: &ScreenshotView) -> Value {
     json!({
-        "file": picture_file(picture),
+        "file": picture_file(view),
         "device": device(view.device),
         "language": view.language,
         "version": view.policy_version,
         "since": moment(view.configured_at.0),
         "taken": moment(view.taken_at.0),
         "sha256": view.sha256,
-        "entry": view.log_entry,
+        "list_sha256": view.list_sha256,
     })
 }
 
