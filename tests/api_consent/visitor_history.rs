@@ -113,7 +113,7 @@ async fn an_unknown_visitor_has_an_empty_history_at_known_and_unknown_pixels() {
     let (_, site) = shop(&app).await;
     app.recorded(&site.acceptance("ann")).await;
     let none = json!({"site": null, "permitted": false, "reason": "no_consent_record",
-        "expires_at": null, "expired": false, "receipts": [], "has_more": false, "next_before": null});
+        "expires_at": null, "expired": false, "receipts": [], "has_more": false, "next": null, "next_before": null});
     let unknown = [
         (site.pixel_id.as_str(), "nobody"),
         ("no-such-pixel", "ann"),
