@@ -1,8 +1,6 @@
-//! The clock of the program.
-//!
-//! Every expiry, day boundary and timestamp comes from here, never from `now()` in SQL and never
-//! from the standard library's clocks elsewhere (`clippy.toml` bans them), so that moving this
-//! clock moves the whole service.
+//! The clock of the program. Every expiry, day boundary and timestamp comes from here, never from
+//! `now()` in SQL and never from the standard library's clocks elsewhere (`clippy.toml` bans them),
+//! so that moving this clock moves the whole service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -47,7 +45,6 @@ impl Clock {
         }
     }
 
-    /// Sets a manual clock; has no effect on the machine's.
     pub fn set(&self, time: DateTime<Utc>) {
         if let Self::Manual(micros) = self {
             micros.store(time.timestamp_micros(), Ordering::SeqCst);

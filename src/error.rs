@@ -1,7 +1,6 @@
-//! The error type: every refusal of the service, with its status and sentence.
-//!
-//! `Display` is the sentence for the caller (`detail` of the problem document, see
-//! `docs/reference.md`). Causes of internal errors stay in the log.
+//! The error type: every refusal of the service, with its status and sentence. `Display` is the
+//! sentence for the caller (`detail` of the problem document, see `docs/reference.md`). Causes of
+//! internal errors stay in the log.
 
 pub mod codes;
 mod database;
@@ -34,7 +33,6 @@ pub enum Error {
     LargeMessageNeedsKey,
     #[error("a message may have at most {values} values, nested at most {depth} deep")]
     MessageTooComplex { values: usize, depth: usize },
-    /// Of the MCP server's address for tools that read.
     #[error("only tools that read can be called at this address")]
     OnlyReadingTools,
     #[error("{reason}")]

@@ -54,7 +54,6 @@ pub fn html(base_url: &str) -> String {
     mark_places(&html_of(&source(STAND_IN))).replace(STAND_IN, base_url)
 }
 
-/// The guide to the consent tag as HTML, with the service's own address in its examples.
 pub fn tag_html(base_url: &str) -> String {
     with_copies(&html_of(&tag_source(base_url)))
 }

@@ -1,8 +1,7 @@
-//! Assent: a consent and site-pixel service.
-//!
-//! Three transports (`api`, `mcp`, `web`) serve one set of capabilities, each of which is defined once, in its
-//! feature. The modules are declared in layers, from the lowest: a module uses only modules of the layers
-//! above it in this file. Blank lines separate the layers; `tests/architecture` reads them here.
+//! Assent: a consent and site-pixel service. Three transports (`api`, `mcp`, `web`) serve one set of
+//! capabilities, each of which is defined once, in its feature. The modules are declared in layers, from the
+//! lowest: a module uses only modules of the layers above it in this file. Blank lines separate the layers;
+//! `tests/architecture` reads them here.
 
 // Values, settings and errors, which do not use the rest.
 pub mod clock;

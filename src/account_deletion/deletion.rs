@@ -1,7 +1,6 @@
-//! Deletion of an account by its owner: payments end, everything is erased.
-//!
-//! Once the provider has ended the subscriptions, the account is marked and suspended. From then on
-//! the deletion cannot be undone, and a job completes it if the node dies.
+//! Deletion of an account by its owner: payments end, everything is erased. Once the provider has
+//! ended the subscriptions, the account is marked and suspended. From then on the deletion cannot
+//! be undone, and a job completes it if the node dies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +44,6 @@ pub struct DeletedAccount {
     deleted: bool,
 }
 
-/// Ends the account's subscriptions, then erases all that is stored for it.
 pub struct DeleteAccount;
 
 impl Capability for DeleteAccount {
@@ -99,7 +97,6 @@ async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result
     verdict
 }
 
-/// Idempotent.
 async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
     match erase_account(infra, account_id.as_str()).await {
         Ok(_) | Err(OperatorError::Account(AccountError::NoSuchAccount(_))) => Ok(()),

@@ -1,7 +1,6 @@
-//! The export of all data of an account: one JSON document per line (NDJSON).
-//!
-//! It holds no connection between two pages, so slow readers block nobody, and its last line says
-//! that it is complete.
+//! The export of all data of an account: one JSON document per line (NDJSON). It holds no
+//! connection between two pages, so slow readers block nobody, and its last line says that it is
+//! complete.
 
 use std::collections::VecDeque;
 
@@ -20,7 +19,6 @@ use crate::accounts::members::member_list::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::scope::Governs;
 use crate::billing;
-use crate::clock::Timestamp;
 use crate::contacts;
 use crate::contacts::reading::evaluation::Evaluation;
 use crate::contacts::suppressions;
@@ -196,14 +194,7 @@ impl Export {
         let page = policies::list_policies(&mut connection, &pixel_id, after, PAGE, most_bytes);
         let page = page.await?;
         for version in &page {
-            let line = PolicyLine {
-                policy_version: version.version,
-                policy_hash: &version.policy_hash,
-                published_at: Timestamp(version.published_at),
-                domain: &version.domain,
-                policy: serde_json::from_str(&version.document).map_err(Error::internal)?,
-            };
-            write(lines, "policy", Some(&pixel_id), line)?;
+            write(lines, "policy", Some(&pixel_id), PolicyLine::of(version)?)?;
         }
         if let Some(last) = page.last() {
             return Ok(Place::PoliciesAfter(pixel_id, last.version));
@@ -309,7 +300,6 @@ impl Export {
     }
 }
 
-/// All that is stored for the account.
 pub struct ExportAccount;
 
 impl Capability for ExportAccount {

@@ -1,5 +1,3 @@
-//! The lines of an export.
-
 use serde::Serialize;
 
 use crate::error::{Error, Result};

@@ -1,5 +1,3 @@
-//! What an account takes along, and how it ends.
-
 pub mod deletion;
 pub mod export;
 mod lines;

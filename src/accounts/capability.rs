@@ -1,7 +1,5 @@
-//! Capabilities: operations that can be requested, each defined once, beside its rule.
-//!
-//! A transport (HTTP, tools, pages) reads credentials and input, calls the capability and formats the
-//! answer.
+//! Capabilities: operations that can be requested, each defined once, beside its rule. A transport
+//! (HTTP, tools, pages) reads credentials and input, calls the capability and formats the answer.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -52,7 +50,6 @@ pub trait Capability {
     ) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
-/// The caller as a capability receives it.
 pub type CallerOf<C> = <<C as Capability>::Access as Access>::Caller;
 
 /// The refusal of input of the wrong shape.
@@ -65,7 +62,6 @@ pub enum InvalidInput {
 }
 
 impl InvalidInput {
-    /// The refusal of input with these errors.
     pub fn refusal(self, wrong: Vec<FieldError>) -> Error {
         match self {
             Self::Listed => Error::Validation(wrong),

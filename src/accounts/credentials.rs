@@ -1,5 +1,4 @@
 //! API keys and signup tokens, generated from the system's random source and stored only as SHA-256.
-//!
 //! They have about 256 bits, so a fast hash is enough: no dictionary attack is possible.
 
 use std::fmt;
@@ -162,7 +161,6 @@ pub async fn issue_signup_token(
     Ok(SignupToken { secret, expires_at })
 }
 
-/// Returns the account if the token is its signup token.
 pub async fn account_of_signup_token(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

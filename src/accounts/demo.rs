@@ -1,5 +1,3 @@
-//! The account of the demo page.
-
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 

@@ -3,8 +3,9 @@ use serde::Deserialize;
 
 use super::scope::Scope;
 use super::signup::link_token;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
+use crate::types::parameter::wrong_kind;
 
 /// An account by its id.
 #[derive(Deserialize, JsonSchema)]
@@ -75,8 +76,6 @@ pub struct Removal {
     pub revoke_keys: Option<bool>,
 }
 
-/// The error for a `revoke_keys` that is not a boolean.
 pub fn wrong_revoke_keys() -> Error {
-    let problem = "must be true or false";
-    Error::Validation(vec![FieldError::new(&["query", "revoke_keys"], problem, "bool_parsing")])
+    wrong_kind("revoke_keys", "must be true or false", "bool_parsing")
 }

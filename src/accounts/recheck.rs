@@ -1,7 +1,6 @@
-//! Authorisation, checked again under the lock of the account's row.
-//!
-//! The key may have been revoked, the session ended or the role changed since the first check.
-//! Calls that grant access, or change who has it, therefore check again.
+//! Authorisation, checked again under the lock of the account's row. The key may have been revoked,
+//! the session ended or the role changed since the first check. Calls that grant access, or change
+//! who has it, therefore check again.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

@@ -30,7 +30,6 @@ pub trait Needs: Send + Sync + 'static {
     }
 }
 
-/// Reads the data of pixels; every scope has it.
 pub struct Reads;
 
 impl Needs for Reads {

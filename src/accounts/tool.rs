@@ -1,5 +1,3 @@
-//! The description of a capability as a tool for agents.
-
 /// A tool: its description, and hints about its effects, as MCP defines them.
 #[derive(Clone, Copy)]
 pub struct Tool {

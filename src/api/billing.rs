@@ -1,5 +1,3 @@
-//! HTTP routes of billing.
-
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Request, State, get, post};
 use schemars::JsonSchema;

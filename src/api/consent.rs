@@ -1,5 +1,3 @@
-//! HTTP routes with which a pixel's owner configures consent and reads what came of it.
-
 use rocket::Either;
 use rocket::http::{ContentType, Status};
 use rocket::response::stream::ByteStream;
@@ -22,7 +20,6 @@ use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration};
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::{ExportConsent, ReadConsentLog, ReadConsentStats};
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest};
-use crate::receipts::days::invalid;
 use crate::receipts::export::{ExportFormat, ExportRequest, Lines};
 use crate::receipts::log::{ConsentLog, LogRequest};
 use crate::receipts::log_query::{LogFilter, MAX_ROWS};
@@ -31,6 +28,7 @@ use crate::types::consent::ConsentState;
 use crate::types::csv::Format;
 use crate::types::ids::{PixelId, VisitorId};
 use crate::types::page_address::PageAddress;
+use crate::types::parameter::wrong;
 
 described_routes![
     configure of ConfigureConsent: [Body, Infra],
@@ -93,7 +91,6 @@ const LOG_PARAMETERS: &[&str] = &[
     "format",
 ];
 
-/// JSON, or a table when that is asked for.
 type OrTable<T> = Either<T, Csv>;
 
 fn format(query: &Query) -> Result<Format> {
@@ -245,8 +242,9 @@ async fn read_export(
     let [from, to, proofs] = ["from", "to", "proofs"].map(|name| text(&query, name));
     let format = match query.present("format") {
         None => ExportFormat::Ndjson,
-        Some(name) => ExportFormat::parse(name)
-            .ok_or_else(|| invalid("format", "must be ndjson or dpv", "value_error"))?,
+        Some(name) => {
+            ExportFormat::parse(name).ok_or_else(|| wrong("format", "must be ndjson or dpv"))?
+        }
     };
     let pixel_id = pixel_id.to_owned();
     let lines = call.with(ExportRequest { pixel_id, from, to, proofs, format }).await?;

@@ -1,5 +1,3 @@
-//! HTTP routes of contacts.
-
 use rocket::Either;
 use rocket::response::status::NoContent;
 use rocket::{delete, get, post};

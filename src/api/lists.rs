@@ -1,5 +1,3 @@
-//! How the next page of each list is asked for.
-
 use crate::accounts::activity_log::EventPage;
 use crate::accounts::grants::GrantList;
 use crate::accounts::keys::KeyList;
@@ -18,7 +16,6 @@ use crate::silence::view::WatchReportPage;
 use crate::webhooks::delivery::DeliveryList;
 use crate::webhooks::endpoint::EndpointList;
 
-/// Lists of one page.
 macro_rules! whole {
     ($($list:ty),+ $(,)?) => {
         $(impl List for $list {
@@ -46,17 +43,18 @@ impl List for ConsentLog {
     }
 }
 
-impl List for History {
-    fn next(&self) -> Option<(&'static str, String)> {
-        Some(("before", self.next_before?.to_string()))
-    }
+/// Lists whose pages end before an id.
+macro_rules! before {
+    ($($list:ty),+ $(,)?) => {
+        $(impl List for $list {
+            fn next(&self) -> Option<(&'static str, String)> {
+                Some(("before", self.next_before?.to_string()))
+            }
+        })+
+    };
 }
 
-impl List for EventPage {
-    fn next(&self) -> Option<(&'static str, String)> {
-        Some(("before", self.next_before?.to_string()))
-    }
-}
+before![History, EventPage, WatchReportPage, ScreenshotPage];
 
 impl List for SuppressionPage {
     fn next(&self) -> Option<(&'static str, String)> {
@@ -67,18 +65,6 @@ impl List for SuppressionPage {
 impl List for ErasureRequestPage {
     fn next(&self) -> Option<(&'static str, String)> {
         Some(("after", self.next_after?.to_string()))
-    }
-}
-
-impl List for WatchReportPage {
-    fn next(&self) -> Option<(&'static str, String)> {
-        Some(("before", self.next_before?.to_string()))
-    }
-}
-
-impl List for ScreenshotPage {
-    fn next(&self) -> Option<(&'static str, String)> {
-        Some(("before", self.next_before?.to_string()))
     }
 }
 

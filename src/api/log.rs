@@ -26,7 +26,6 @@ const FOR_SECONDS: &str = "public, max-age=5";
 /// What lies at an address stays the same for good.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
-/// A part of the log.
 enum Part {
     Text { text: Arc<str>, kept: &'static str },
     Bytes(Arc<[u8]>),
@@ -54,7 +53,6 @@ impl<'r> Responder<'r, 'static> for Part {
     }
 }
 
-/// The rest of a path.
 struct Rest(String);
 
 impl FromSegments<'_> for Rest {
@@ -71,7 +69,6 @@ impl FromSegments<'_> for Rest {
 #[allow(dead_code, reason = "it is made by nobody")]
 struct Octets(Vec<u8>);
 
-/// The limit of reads.
 enum Reads {}
 
 impl Refuses for Reads {

@@ -1,4 +1,4 @@
-//! Door 1: JSON over HTTP. A route reads what was sent, calls a capability and shapes its answer.
+//! The transport for JSON over HTTP. A route reads what was sent, calls a capability and formats its answer.
 
 pub mod accounts;
 pub mod billing;

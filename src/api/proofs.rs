@@ -1,5 +1,3 @@
-//! HTTP routes of proofs: anybody who knows a visitor's id may have one, and anybody may check one.
-
 use rocket::{get, post};
 
 use crate::error::Result;

@@ -1,5 +1,3 @@
-//! HTTP routes of the screenshots of popups.
-
 use rocket::get;
 use rocket::http::ContentType;
 use utoipa::ToSchema;

@@ -1,5 +1,3 @@
-//! HTTP routes of watched sites, and of the reports about them.
-
 use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{get, patch, post};

@@ -1,5 +1,3 @@
-//! HTTP routes of suppressions.
-
 use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, post, put};

@@ -1,7 +1,6 @@
-//! Billing: prices, hosted checkout, and the events of the payment provider.
-//!
-//! Only the provider knows what is paid. Success page and webhook both ask it and store the same
-//! facts, so order, repetition and loss of events do not matter.
+//! Billing: prices, hosted checkout, and the events of the payment provider. Only the provider
+//! knows what is paid. Success page and webhook both ask it and store the same facts, so order,
+//! repetition and loss of events do not matter.
 
 pub mod cancelling;
 pub mod checkout;

@@ -2,12 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use tracing::Instrument;
 
 use super::store;
 use super::stripe::Stripe;
 use super::stripe::invoice::Invoice;
-use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
@@ -76,15 +74,12 @@ async fn tell(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<(
 
 /// A separate task, so that the provider does not wait for the mail.
 fn send(infra: &Infra, mail: ClaimedMail) {
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let sending = async move {
-        let _held = held;
+    infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;
-        if let Err(error) = deliver(&infra, &mail, rendered).await {
+        if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
             tracing::error!(?error, "a mail that is refused could not be taken out");
         }
-    };
-    tokio::spawn(sending.in_current_span());
+    });
 }
 
 /// Renders the mail; `None` once the invoice is paid, or where such mails are turned off.

@@ -1,7 +1,6 @@
-//! Stores what the payment provider reports about a checkout or a subscription.
-//!
-//! Success page, webhook and a second checkout all read the facts from the provider and store them
-//! in the same way, so the result does not depend on their order.
+//! Stores what the payment provider reports about a checkout or a subscription. Success page,
+//! webhook and a second checkout all read the facts from the provider and store them in the same
+//! way, so the result does not depend on their order.
 
 use chrono::{DateTime, Months, Utc};
 

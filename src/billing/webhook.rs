@@ -1,7 +1,5 @@
-//! Handling of the payment provider's events.
-//!
-//! An event only triggers a query: events come late, twice and in any order, so the object is read
-//! again from the provider.
+//! Handling of the payment provider's events. An event only triggers a query: events come late,
+//! twice and in any order, so the object is read again from the provider.
 
 use super::payment_failed;
 use super::service::Billing;

@@ -1,5 +1,3 @@
-//! The service of a watch: what the owner of the pixel allows, and the submission of the report.
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +14,6 @@ const CONNECT: Duration = Duration::from_secs(5);
 const TOTAL: Duration = Duration::from_secs(30);
 const NO_KEY: &str = "ASSENT_API_KEY is not set";
 
-/// A service, and the key of an account there.
 pub struct Service<'c> {
     pub address: &'c Url,
     pub key: Option<&'c Secret>,
@@ -88,7 +85,6 @@ impl Service<'_> {
     }
 }
 
-/// The pixel that all pages with a tag have.
 fn pixel_of(report: &Report) -> Option<&str> {
     let mut pixels = report.pages.iter().filter_map(|page| Some(page.tag.as_ref()?.pixel.as_str()));
     let first = pixels.next()?;

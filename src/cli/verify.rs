@@ -65,7 +65,6 @@ impl Trust {
 /// The exit code of a command that is not complete.
 const USAGE: u8 = 2;
 
-/// Verifies a proof file, or the report in a folder.
 pub fn verify(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.file.is_dir() {
         let key = arguments.trust.key()?;

@@ -1,7 +1,6 @@
-//! The service's settings: read once from the environment, validated, typed.
-//!
-//! Every variable `NAME` with a secret may be given as `NAME_FILE`, a file with the value. An
-//! invalid value stops the start with a sentence that names the variable.
+//! The service's settings: read once from the environment, validated, typed. Every variable `NAME`
+//! with a secret may be given as `NAME_FILE`, a file with the value. An invalid value stops the
+//! start with a sentence that names the variable.
 
 mod secret;
 mod smtp;
@@ -58,7 +57,6 @@ pub struct WebhookConfig {
     pub ca_file: Option<PathBuf>,
 }
 
-/// The operator, as named in the service's legal texts.
 #[derive(Clone, Debug, Default)]
 pub struct OperatorConfig {
     /// `OPERATOR_NAME`: the company or person.

@@ -15,7 +15,6 @@ use crate::types::seen_at::SeenAt;
 pub struct Person {
     pub hem: Hem,
     pub seen_at: SeenAt,
-    /// As in [`SeenAt::text`].
     pub last_seen_at: String,
     pub contact: String,
     /// The consent that the contact depends on; `None` leaves it unchanged.

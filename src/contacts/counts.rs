@@ -10,10 +10,10 @@ use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
-use crate::receipts::days::DayRange;
+use crate::receipts::days::{DayRange, wrong_order};
 use crate::types::ids::PixelId;
 
 /// The days to count.
@@ -50,7 +50,6 @@ pub struct ContactCounts {
     pub days: Vec<ContactCountOfDay>,
 }
 
-/// Counts a pixel's contacts by day.
 pub struct CountContacts;
 
 impl Capability for CountContacts {
@@ -65,8 +64,7 @@ impl Capability for CountContacts {
     type Output = ContactCounts;
 
     fn refusals() -> Vec<Error> {
-        let from = FieldError::new(&["query", "from"], "must not be after to", "value_error");
-        vec![Error::PixelNotFound, Error::Validation(vec![from])]
+        vec![Error::PixelNotFound, wrong_order()]
     }
 
     async fn run(infra: &Infra, caller: Caller, request: CountRequest) -> Result<ContactCounts> {

@@ -1,5 +1,3 @@
-//! Erasing people who ask for it.
-
 use sqlx::PgConnection;
 
 use super::store::writing as store;

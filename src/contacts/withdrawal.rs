@@ -18,7 +18,7 @@ const BATCH: i64 = 500;
 
 pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
-    let pixel_ids = withdrawn::list_pixels_to_judge(&mut connection, infra.clock.now()).await?;
+    let pixel_ids = withdrawn::list_pixels_to_evaluate(&mut connection, infra.clock.now()).await?;
     drop(connection);
     for pixel_id in pixel_ids {
         if let Err(error) = note_on_pixel(infra, &pixel_id).await {

@@ -62,7 +62,6 @@ impl Script {
         Build { name: &text[..NAME], sha256 }
     }
 
-    /// A script that has no configuration.
     pub fn unconfigured(self) -> Configured {
         Configured { program: self.bundle().text, rest: String::new() }
     }

@@ -1,5 +1,3 @@
-//! The cache of built scripts. Each script is built once.
-
 use std::sync::Arc;
 use std::thread::available_parallelism;
 

@@ -93,7 +93,6 @@ pub(super) async fn note(
     caller.note(connection, now, account_id, EventKind::ContactErased, subject).await
 }
 
-/// How much a pixel stores of a person: what [`EraseContact`] would erase.
 pub struct CountPerson;
 
 impl Capability for CountPerson {

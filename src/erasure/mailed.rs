@@ -1,5 +1,3 @@
-//! Requests that the owner received by email.
-
 use chrono::{Duration, NaiveTime};
 use schemars::JsonSchema;
 use serde::Deserialize;

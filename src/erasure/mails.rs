@@ -8,7 +8,7 @@ use crate::accounts::{find_account, lock_account};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
@@ -50,10 +50,7 @@ async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(()) };
     let rendered = rendered(infra, &mail).await;
-    if infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
-        let mut connection = infra.pool.acquire().await?;
-        infra.outbox.cancel(&mut connection, &mail).await?;
-    }
+    infra.outbox.deliver(&mail, rendered).await?;
     Ok(())
 }
 

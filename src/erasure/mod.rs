@@ -1,5 +1,3 @@
-//! Erasing what is kept of a visitor, because the owner wants it or the visitor asks for it.
-
 pub mod contact;
 pub mod mailed;
 pub mod mails;

@@ -39,9 +39,8 @@ impl fmt::Display for Erased {
     }
 }
 
-/// Deletes the data of a pixel's visitor, as its owner can.
-///
-/// The pixel is named by its id or an alias; a deleted one, whose receipts remain, by its id.
+/// Deletes the data of a pixel's visitor, as its owner can. The pixel is named by its id or an
+/// alias; a deleted one, whose receipts remain, by its id.
 pub async fn erase_visitor(
     infra: &Infra,
     pixel: &str,
@@ -64,10 +63,9 @@ pub async fn erase_visitor(
     ]))
 }
 
-/// Deletes an account with all data of its pixels, present and former, and their visitors.
-///
-/// Suspends the account first and waits for running recordings, so that no node records anything
-/// for it afterwards. An interrupted deletion is completed by a repeated call.
+/// Deletes an account with all data of its pixels, present and former, and their visitors. Suspends
+/// the account first and waits for running recordings, so that no node records anything for it
+/// afterwards. An interrupted deletion is completed by a repeated call.
 pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, OperatorError> {
     accounts::operator::suspend(infra, account_id).await?;
     let mut connection = infra.pool.acquire().await?;

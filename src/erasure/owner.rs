@@ -17,10 +17,13 @@ use crate::pixels::lock_pixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
 use crate::types::ids::PixelId;
-use crate::types::text::{page_limit, present};
+use crate::types::paging::{Page, wrong_limit};
+use crate::types::parameter;
+use crate::types::text::present;
 
 /// The maximum and default number of requests of a page.
-const MOST: i64 = 200;
+const MOST: u16 = 200;
+const STATUS: &str = "must be open, completed or refused";
 const LONGEST_REASON: usize = 1_000;
 
 /// A page of a pixel's requests, oldest first.
@@ -41,7 +44,6 @@ pub struct PageRequest {
     pub limit: Option<String>,
 }
 
-/// Reads a page of requests.
 pub struct ListErasureRequests;
 
 impl Capability for ListErasureRequests {
@@ -56,8 +58,7 @@ impl Capability for ListErasureRequests {
     type Output = ErasureRequestPage;
 
     fn refusals() -> Vec<Error> {
-        let limit = FieldError::new(&["query", "limit"], "must be from 1 to 200", "value_error");
-        vec![Error::PixelNotFound, Error::Validation(vec![limit])]
+        vec![Error::PixelNotFound, wrong_limit(MOST)]
     }
 
     async fn run(
@@ -65,36 +66,18 @@ impl Capability for ListErasureRequests {
         caller: Caller,
         request: PageRequest,
     ) -> Result<ErasureRequestPage> {
-        let status = read(&request.status, ErasureRequestStatus::parse, "status", STATUS)?;
-        let after = read(&request.after, |text| text.parse().ok(), "after", AFTER)?;
-        let limit = read(&request.limit, |text| page_limit(text, MOST), "limit", LIMIT)?;
-        let limit = limit.unwrap_or(MOST);
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let PageRequest { pixel_id, status, after, limit } = &request;
+        let parse = ErasureRequestStatus::parse;
+        let status = parameter::read("status", status, STATUS, parse)?;
+        let page = Page::read("after", after, limit, MOST, |text| text.parse().ok())?;
+        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
-        let mut requests =
-            store::list_requests(&mut connection, &pixel_id, status, after, limit + 1).await?;
-        let limit = usize::try_from(limit).map_err(Error::internal)?;
-        let has_more = requests.len() > limit;
-        requests.truncate(limit);
-        let next_after = requests.last().filter(|_| has_more).map(|last| last.request_id);
+        let (start, rows) = (page.start, page.rows());
+        let listing = store::list_requests(&mut connection, &pixel_id, status, start, rows);
+        let mut requests = listing.await?;
+        let next_after = page.cut(&mut requests).map(|last| last.request_id);
         Ok(ErasureRequestPage { pixel_id, requests, next_after })
     }
-}
-
-const STATUS: &str = "must be open, completed or refused";
-const AFTER: &str = "must be the next_after of a page";
-const LIMIT: &str = "must be from 1 to 200";
-
-fn read<T>(
-    text: &Option<String>,
-    parse: impl Fn(&str) -> Option<T>,
-    name: &str,
-    wanted: &str,
-) -> Result<Option<T>> {
-    let Some(text) = present(text.as_deref()) else { return Ok(None) };
-    let wrong =
-        || Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")]);
-    parse(text).map(Some).ok_or_else(wrong)
 }
 
 /// A request of a pixel.

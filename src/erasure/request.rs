@@ -18,7 +18,6 @@ use crate::receipts::service::Receipts;
 use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
 use crate::types::text::present;
 
-/// The time in which a request must be answered.
 pub(super) const TIME: Duration = Duration::days(30);
 
 /// A visitor who wants to be erased.

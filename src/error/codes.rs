@@ -1,5 +1,3 @@
-//! The stable identifier of every refusal, and what the caller can do about it.
-
 use super::Error;
 
 /// An identifier that programs compare, the member `code` of a problem document.

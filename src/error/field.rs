@@ -17,7 +17,6 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// A word that is none of the permitted ones.
     pub fn unknown_word(loc: &[&str], permitted: &[&str]) -> Self {
         Self::new(loc, format!("must be {}", any_of(permitted)), "enum")
     }
@@ -31,7 +30,6 @@ impl FieldError {
     }
 }
 
-/// Words as people list them: `a, b or c`.
 fn any_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),

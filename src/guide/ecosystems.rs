@@ -60,7 +60,6 @@ impl Ecosystem {
     }
 }
 
-/// The version of every package.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Adds the version and the steps of every ecosystem, for the document about packages.

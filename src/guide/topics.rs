@@ -84,7 +84,6 @@ impl Topic {
     }
 }
 
-/// Markdown of a document as the main part of a page.
 pub fn html(markdown: &str) -> String {
     with_copies(&html_of(markdown))
 }

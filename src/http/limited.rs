@@ -17,7 +17,6 @@ pub fn client_of<'r>(request: &'r Request<'_>) -> Result<Client<'r>> {
     Ok(Client::new(&app.accounts.limits, net_of(request)))
 }
 
-/// Counts a request against a limit, and lets its answer tell what is left.
 pub fn count(request: &Request<'_>, limit: Limit) -> Result<()> {
     let taken = client_of(request)?.take(limit);
     let left = taken.as_ref().map_or(Some(limit.used_up()), |left| *left);

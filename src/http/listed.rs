@@ -56,7 +56,6 @@ impl<'r> Responder<'r, 'r> for ListedText {
     }
 }
 
-/// The value of `Link` for a next page.
 pub fn link_to(next: &str) -> String {
     format!("<{next}>; rel=\"next\"")
 }

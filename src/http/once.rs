@@ -1,6 +1,5 @@
-//! `Idempotency-Key`: a repeated request gets the first answer again.
-//!
-//! The key is opened when the body has been read, so after the caller was admitted.
+//! `Idempotency-Key`: a repeated request gets the first answer again. The key is opened when the
+//! body has been read, so after the caller was admitted.
 
 use std::io::Cursor;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
-//! Query parameters, decoded but not parsed.
-//!
-//! Rocket's optional parameters drop invalid values; here the code that can describe the error gets
-//! every value.
+//! Query parameters, decoded but not parsed. Rocket's optional parameters drop invalid values; here
+//! the code that can describe the error gets every value.
 
 use std::collections::HashMap;
 

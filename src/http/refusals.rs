@@ -1,5 +1,4 @@
 //! The description of a route's refusals: statuses, sentences and documents come from [`Error`] itself.
-//!
 //! A guard declares its refusals once ([`Refuses`]); a route names its guards and its other refusals
 //! ([`refusals!`]).
 
@@ -103,7 +102,6 @@ pub fn responses<'a>(
     by_status.into_iter().map(described).collect()
 }
 
-/// As [`responses`], for a route whose refusals are pages if the client wants one.
 pub fn responses_or_pages(errors: &[Error]) -> BTreeMap<String, RefOr<Response>> {
     let mut responses = responses(errors);
     for error in errors.iter().filter(|error| error.status() < 500) {

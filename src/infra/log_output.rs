@@ -1,9 +1,7 @@
-//! Standard error, the destination of the tracing log.
-//!
-//! A log that cannot be written never stops the program: with a full disk, a closed terminal, a broken
-//! pipe or a stalled reader, lines are lost. A separate thread writes, so that no request waits for
-//! standard error. `tracing-appender` would bound the number of lines instead of their bytes, and write every
-//! line by itself.
+//! Standard error, the destination of the tracing log. A log that cannot be written never stops the program:
+//! with a full disk, a closed terminal, a broken pipe or a stalled reader, lines are lost. A separate thread
+//! writes, so that no request waits for standard error. `tracing-appender` would bound the number of lines
+//! instead of their bytes, and write every line by itself.
 
 use std::io::{self, Write, stderr};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

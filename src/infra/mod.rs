@@ -13,6 +13,7 @@ pub mod periodic;
 pub mod postgres;
 pub mod shutdown;
 pub mod smtp;
+mod store;
 pub mod supervise;
 pub mod telemetry;
 pub mod templates;
@@ -25,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use sqlx::PgPool;
 use tokio::sync::Notify;
+use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -42,6 +44,7 @@ use periodic::Schedule;
 use postgres::Database;
 use shutdown::Shutdown;
 use smtp::{MailError, Mailer};
+pub(crate) use store::deletion;
 use txt_lookup::TxtLookup;
 use unread_addresses::UnreadAddresses;
 
@@ -70,7 +73,6 @@ pub struct Infra {
     pub exports: ExportLimits,
     pub webhook_post: GuardedPost,
     pub webhook_encryptor: Arc<Encryptor>,
-    /// Of answers that may be repeated.
     pub answer_encryptor: Arc<Encryptor>,
     pub paces: Paces,
     pub txt_lookup: TxtLookup,
@@ -149,6 +151,19 @@ impl Infra {
             .ok()
             .and_then(|url| url.host_str().map(str::to_owned))
             .unwrap_or_default()
+    }
+
+    /// Runs work in a separate task, which delays an orderly shutdown.
+    pub fn spawn<W>(&self, work: impl FnOnce(Self) -> W)
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let (held, work) = (self.shutdown.hold(), work(self.clone()));
+        let task = async move {
+            let _held = held;
+            work.await;
+        };
+        tokio::spawn(task.in_current_span());
     }
 
     /// Sets the base address once the listening address is known, unless one is configured.

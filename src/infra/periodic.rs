@@ -36,10 +36,9 @@ impl Schedule {
 }
 
 /// Runs `work` soon, and then whenever `every` has passed by the program's clock, until `end`. A
-/// panic does not end the repetition. If the clock is set back, the work runs at once.
-///
-/// No run is cancelled, because a dropped transaction stays open on its connection. Long work must
-/// check for the shutdown itself.
+/// panic does not end the repetition. If the clock is set back, the work runs at once. No run is
+/// cancelled, because a dropped transaction stays open on its connection. Long work must check for
+/// the shutdown itself.
 pub fn periodic<W>(
     schedule: &Schedule,
     every: Duration,

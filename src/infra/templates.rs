@@ -1,7 +1,6 @@
-//! The templates of pages, mails, snippets and texts, embedded in the binary.
-//!
-//! Rocket renders the page templates, this module all others. A template's name is its path in
-//! `templates/` without `.tera`. Values in templates named `*.html` are escaped.
+//! The templates of pages, mails, snippets and texts, embedded in the binary. Rocket renders the
+//! page templates, this module all others. A template's name is its path in `templates/` without
+//! `.tera`. Values in templates named `*.html` are escaped.
 
 use std::sync::LazyLock;
 

@@ -1,8 +1,7 @@
-//! TXT lookups in the DNS (RFC 1035), by which owners of a host prove their ownership.
-//!
-//! Uses TCP, which every recursive resolver supports (RFC 7766): an answer cannot be forged by guessing an
-//! id, and is never truncated. Answers are parsed here, because `simple-dns` refuses a whole answer for one
-//! malformed record of any type in it.
+//! TXT lookups in the DNS (RFC 1035), by which owners of a host prove their ownership. Uses TCP, which
+//! every recursive resolver supports (RFC 7766): an answer cannot be forged by guessing an id, and is never
+//! truncated. Answers are parsed here, because `simple-dns` refuses a whole answer for one malformed record
+//! of any type in it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! Retries of mails that were not delivered at once, by the first node that claims them.
-
 use futures_util::future::join_all;
 
 use crate::accounts::codes::code_mail;

@@ -75,7 +75,6 @@ impl ToolServer {
     }
 }
 
-/// A refusal, with the challenge that tells a client how to be authorized.
 pub struct Refused {
     error: Error,
     challenge: Option<String>,

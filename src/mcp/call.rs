@@ -1,5 +1,3 @@
-//! A tool call: who sends it, with which credentials and arguments.
-
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::service::{RequestContext, RoleServer};

@@ -1,5 +1,3 @@
-//! All tools, and which of them a list shows.
-
 use std::sync::LazyLock;
 
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -97,7 +95,6 @@ impl Catalogue {
         self.entries.iter().filter(move |entry| entry.is_for(scope))
     }
 
-    /// A set of tools, for a key of this scope.
     pub fn list(&self, toolset: Toolset, scope: Option<Scope>) -> Vec<Tool> {
         let shown = self.entries(scope).filter(|entry| match toolset {
             Toolset::Usual => entry.is_usual,
@@ -116,7 +113,6 @@ impl Catalogue {
         tools
     }
 
-    /// The description of a tool with this name, if there is one.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         let named = |tool: &&Tool| tool.name == name;
         self.find(name).map(|entry| &entry.tool).or_else(|| self.indirect.iter().find(named))

@@ -1,5 +1,3 @@
-//! The prompt that walks an agent from signing up to a verified install.
-
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,

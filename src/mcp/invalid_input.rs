@@ -1,5 +1,3 @@
-//! Errors in the parameters of a request.
-
 use rmcp::model::{
     CallToolRequestParams, CompleteRequestParams, ErrorCode, GetPromptRequestParams,
     InitializeRequestParams, PaginatedRequestParams, ReadResourceRequestParams, RequestId,
@@ -14,7 +12,6 @@ use crate::types::json::shape::read_value;
 /// The member of a message that holds the parameters.
 const PARAMS: &str = "params";
 
-/// The parts of a request that are needed to check its parameters.
 #[derive(Deserialize)]
 struct Request {
     id: RequestId,
@@ -22,10 +19,9 @@ struct Request {
     params: Option<Value>,
 }
 
-/// The error for a request with parameters that do not fit its method; `None` for every other message.
-///
-/// The library reports such a request as an unknown method, rejects the whole message if the parameters are
-/// not an object, and ignores invalid parameters that are optional.
+/// The error for a request with parameters that do not fit its method; `None` for every other message. The
+/// library reports such a request as an unknown method, rejects the whole message if the parameters are not
+/// an object, and ignores invalid parameters that are optional.
 pub fn answer(message: &[u8]) -> Option<Vec<u8>> {
     let Request { id, method, params } = serde_json::from_slice(message).ok()?;
     let error =

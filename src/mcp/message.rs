@@ -1,10 +1,9 @@
-//! A message to the tool server as it arrives.
-//!
-//! Anybody may send one, so it is bounded before anything is made of it: in size (large ones need a
-//! key in the headers), in the number of its values and their depth, and in how many large ones are
-//! handled at a time. The arguments of a call, which is where much may be sent, never become a tree:
-//! they are cut out, and the tool reads its own type from their bytes. A place is held for as long as
-//! that takes: neither while the message arrives nor while the tool does what it is asked for.
+//! A message to the tool server as it arrives. Anybody may send one, so it is bounded before anything
+//! is made of it: in size (large ones need a key in the headers), in the number of its values and
+//! their depth, and in how many large ones are handled at a time. The arguments of a call, which is
+//! where much may be sent, never become a tree: they are cut out, and the tool reads its own type
+//! from their bytes. A place is held for as long as that takes: neither while the message arrives nor
+//! while the tool does what it is asked for.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,3 @@
-//! Results of tool calls, successful or refused.
-
 use std::borrow::Cow;
 
 use rmcp::ErrorData;
@@ -99,7 +97,6 @@ fn of_arguments(mut problem: FieldError) -> FieldError {
     problem
 }
 
-/// What an error says, and of which arguments.
 pub fn sentence(error: &Error) -> String {
     match error {
         Error::Validation(fields) => listed(fields),

@@ -1,5 +1,3 @@
-//! What a registry of tool servers is told of this one.
-
 use rocket::{State, get};
 use serde::Serialize;
 use serde_json::{Value, json};

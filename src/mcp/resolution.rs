@@ -1,5 +1,3 @@
-//! Finding tools, and resolving a call of `read_with` or `change_with` to the call that it names.
-
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -107,7 +105,6 @@ impl FoundTool {
     }
 }
 
-/// The tools that suit the arguments best, for a key of this scope.
 pub fn find(arguments: &Arguments, scope: Option<Scope>) -> Result<Found> {
     let tree = serde_json::from_slice(arguments.as_bytes()).map_err(Error::internal)?;
     let search: Search =

@@ -1,5 +1,3 @@
-//! What agents can read: the guide, documents, the API's description, and every pixel's privacy notice.
-
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,

@@ -1,5 +1,3 @@
-//! The HTTP route of the tool server.
-
 use std::io::Cursor;
 
 use rocket::http::Status;

@@ -1,5 +1,3 @@
-//! What the tool server consists of.
-
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 

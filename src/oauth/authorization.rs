@@ -1,5 +1,3 @@
-//! The request of an app for authorization, and the answer of a member.
-
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
@@ -21,13 +19,11 @@ const MOST_STATE: usize = 2_000;
 /// Bytes of SHA-256.
 const CHALLENGE_LEN: usize = 32;
 
-/// A request that may be shown to a person.
 pub struct AuthorizationRequest {
     pub client: Client,
     redirect_uri: RedirectUri,
     state: Option<String>,
     challenge: Vec<u8>,
-    /// The scope that the page proposes.
     pub proposed: Scope,
 }
 
@@ -50,7 +46,6 @@ impl From<Failure> for Unanswerable {
 }
 
 impl AuthorizationRequest {
-    /// Reads the query of the request.
     pub async fn read(oauth: &OAuth, net: ClientNet, query: &str) -> Result<Self, Unanswerable> {
         let parameters = Parameters::parse(query.as_bytes()).map_err(Unanswerable::Stated)?;
         let stated = |said| Unanswerable::Stated(Refusal::invalid_request(said));

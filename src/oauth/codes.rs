@@ -61,7 +61,6 @@ pub async fn issue(infra: &Infra, new: &NewCode<'_>) -> Result<String> {
     Ok(code)
 }
 
-/// The parameters that an app shows in exchange for its code.
 pub struct Shown<'a> {
     pub code: &'a str,
     pub client_id: &'a str,

@@ -7,7 +7,6 @@ use super::client_metadata::ClientMetadata;
 use super::refusal::Refusal;
 use crate::infra::Infra;
 
-/// Bytes of a document.
 const MOST_BYTES: usize = 5 * 1024;
 const MOST_ADDRESS: usize = 400;
 
@@ -28,7 +27,6 @@ pub fn address_of(client_id: &str) -> Option<Url> {
     (is_admitted && url.as_str() == client_id).then_some(url)
 }
 
-/// Fetches the document and reads the app that it describes.
 pub async fn fetch(infra: &Infra, url: &Url) -> Result<Client, Refusal> {
     let wrong = |said| Refusal::new("invalid_client", said);
     let bytes = infra.fetch.document(url, MOST_BYTES).await.map_err(|error| {

@@ -1,6 +1,5 @@
-//! OAuth 2.1 for the tool server: an app connects by its address alone, and a member allows it.
-//!
-//! What is allowed is a grant (`accounts::grants`). Here are the protocol's parts: apps, authorization
+//! OAuth 2.1 for the tool server: an app connects by its address alone, and a member allows it. What
+//! is allowed is a grant (`accounts::grants`). Here are the protocol's parts: apps, authorization
 //! requests, codes and tokens. Tokens are opaque and only valid at `/mcp`.
 
 pub mod authorization;

@@ -6,6 +6,7 @@ use super::client::Client;
 use super::redirect_uri::RedirectUri;
 use crate::accounts::scope::Scope;
 use crate::error::Result;
+use crate::infra::deletion;
 use crate::types::ids::AccountId;
 
 pub async fn insert_client(
@@ -170,21 +171,7 @@ pub async fn update_grant_of_code(
     Ok(())
 }
 
-pub async fn delete_expired_codes(
-    connection: &mut PgConnection,
-    before: DateTime<Utc>,
-    limit: i64,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM oauth_codes WHERE code_hash IN (
-             SELECT code_hash FROM oauth_codes WHERE expires_at <= $1 LIMIT $2)",
-        before,
-        limit,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
+deletion!(delete_expired_codes, "oauth_codes", "code_hash", "expires_at <= $1");
 
 pub async fn insert_token(
     connection: &mut PgConnection,
@@ -234,18 +221,4 @@ pub async fn update_token_used(connection: &mut PgConnection, token_hash: &[u8])
     Ok(())
 }
 
-pub async fn delete_expired_tokens(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    limit: i64,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM oauth_tokens WHERE token_hash IN (
-             SELECT token_hash FROM oauth_tokens WHERE expires_at <= $1 LIMIT $2)",
-        now,
-        limit,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
+deletion!(delete_expired_tokens, "oauth_tokens", "token_hash", "expires_at <= $1");

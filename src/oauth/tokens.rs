@@ -43,7 +43,6 @@ pub struct Tokens {
     scope: Scope,
 }
 
-/// Whether a credential is the access token of an app rather than a key.
 pub fn is_access_token(text: &str) -> bool {
     text.starts_with(ACCESS)
 }

@@ -1,8 +1,7 @@
-//! Requests that are carried out once however often they are sent (`Idempotency-Key`).
-//!
-//! The first request stores its key before it does anything, and its answer afterwards. What must not be
-//! created twice, or answers with a secret, stores the answer in the transaction that creates it ([`keep`]),
-//! so that a repetition finds it even if the node died before it answered.
+//! Requests that are carried out once however often they are sent (`Idempotency-Key`). The first request
+//! stores its key before it does anything, and its answer afterwards. What must not be created twice, or
+//! answers with a secret, stores the answer in the transaction that creates it ([`keep`]), so that a
+//! repetition finds it even if the node died before it answered.
 
 mod store;
 
@@ -64,7 +63,6 @@ impl Pending {
         self.opened.get()
     }
 
-    /// Stores the answer of the request that was carried out.
     pub async fn store(&self, attempt: Uuid, status: u16, body: &[u8]) -> Result<()> {
         let infra = &self.infra;
         let sealed = infra.answer_encryptor.seal(attempt, body)?;
@@ -166,7 +164,6 @@ pub async fn take_back(connection: &mut PgConnection) -> Result<()> {
     store::delete_attempt(connection, &pending.scope, *attempt, false).await
 }
 
-/// Deletes expired keys, at most `limit`.
 pub async fn delete_expired(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

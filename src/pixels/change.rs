@@ -1,5 +1,3 @@
-//! Renaming and deleting pixels.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,9 +55,8 @@ pub struct DeletedPixel {
     deleted: bool,
 }
 
-/// Deletes a pixel that is not installed, so that its host is free again.
-///
-/// Its receipts and policies stay: they prove that choices were made.
+/// Deletes a pixel that is not installed, so that its host is free again. Its receipts and policies
+/// stay: they prove that choices were made.
 pub struct DeletePixel;
 
 impl Capability for DeletePixel {

@@ -1,5 +1,3 @@
-//! Pixels: one per site host, with the snippet that installs it.
-
 pub mod change;
 pub mod claims;
 pub mod diagnostics;

@@ -100,10 +100,9 @@ impl PipelinePixel {
     }
 }
 
-/// Creates a customer's pixel for a host, or gives the one that the customer has there.
-///
-/// It counts in the customer's allowance but is never refused for it. A pixel keeps the pipeline
-/// that it first came from.
+/// Creates a customer's pixel for a host, or gives the one that the customer has there. It counts
+/// in the customer's allowance but is never refused for it. A pixel keeps the pipeline that it
+/// first came from.
 pub struct CreatePipelinePixel;
 
 impl Capability for CreatePipelinePixel {

@@ -23,7 +23,6 @@ pub struct Pixel {
     pub checked_at: Option<DateTime<Utc>>,
     pub check_error: Option<String>,
     pub consent_enabled: bool,
-    /// Whether contacts are only stored with the consent of a visitor.
     pub contacts_need_consent: bool,
     /// Whether contacts are only stored with an acceptance that a person made.
     pub contacts_need_act: bool,

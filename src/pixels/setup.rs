@@ -110,7 +110,6 @@ impl Capability for ListPixels {
     }
 }
 
-/// A pixel for a site, or the one that the account has for it.
 pub struct CreatePixel;
 
 impl Capability for CreatePixel {
@@ -142,7 +141,6 @@ impl Capability for CreatePixel {
     }
 }
 
-/// A pixel with its present snippet.
 pub struct ShowPixel;
 
 impl Capability for ShowPixel {

@@ -69,7 +69,6 @@ pub async fn list(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<V
     store::test_hosts::list_test_hosts(connection, pixel_id).await
 }
 
-/// The test hosts on which no other account has created a pixel since.
 pub async fn list_usable(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

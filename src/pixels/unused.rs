@@ -1,10 +1,9 @@
-//! Deletes unused pixels, so that nobody occupies a host without using it.
-//!
-//! A confirmed pixel stays. An unconfirmed one (its tag is missing, or loaded by a tag manager)
-//! stays while it is used: a served tag, a receipt or an impression keeps it for thirty days, and
-//! contacts keep it for as long as they are stored. Anybody can forge the first three, so they
-//! never keep it permanently. The owner is notified a week before. Pixels of operators and their
-//! pipelines stay, and all pixels where the service cannot fetch pages (`INSTALL_CHECK=off`).
+//! Deletes unused pixels, so that nobody occupies a host without using it. A confirmed pixel stays.
+//! An unconfirmed one (its tag is missing, or loaded by a tag manager) stays while it is used: a
+//! served tag, a receipt or an impression keeps it for thirty days, and contacts keep it for as
+//! long as they are stored. Anybody can forge the first three, so they never keep it permanently.
+//! The owner is notified a week before. Pixels of operators and their pipelines stay, and all
+//! pixels where the service cannot fetch pages (`INSTALL_CHECK=off`).
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -94,9 +93,8 @@ async fn tell(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
 }
 
 /// Sends the one mail. The pixel is deleted a week after the first attempt at the earliest, even if
-/// the mailbox never accepts it. Without a mail server nobody is notified.
-///
-/// Returns `false` when the mail server did not accept it; the outbox or a later round tries again.
+/// the mailbox never accepts it. Without a mail server nobody is notified. Returns `false` when the
+/// mail server did not accept it; the outbox or a later round tries again.
 async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;

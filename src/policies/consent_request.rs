@@ -1,5 +1,3 @@
-//! The consent configuration as an integrator sends it, and its validation.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

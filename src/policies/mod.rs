@@ -16,4 +16,4 @@ pub mod sites;
 mod store;
 pub mod turning_off;
 
-pub use store::{find_policy_by_hash, list_policies};
+pub use store::{PolicyVersion, find_policy_by_hash, list_policies};

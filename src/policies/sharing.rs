@@ -1,5 +1,3 @@
-//! Whether a choice counts on all subdomains.
-
 use chrono::{DateTime, Duration, Utc};
 
 use crate::error::{Result, wrong_field};

@@ -1,7 +1,5 @@
-//! A cache of the sites that visitors are served (`infra::cache`).
-//!
-//! Every node invalidates an entry within about 100 ms (`infra::changes`), or after its lifetime
-//! when the notification is lost.
+//! A cache of the sites that visitors are served (`infra::cache`). Every node invalidates an entry
+//! within about 100 ms (`infra::changes`), or after its lifetime when the notification is lost.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -84,7 +82,6 @@ impl Site {
             || self.is_demo() && page.host() == infra.base_host().as_str()
     }
 
-    /// As [`Site::admits`], for a bare host.
     pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
         self.pixel.domain.covers(host) || self.is_demo() && host == infra.base_host()
     }
@@ -107,7 +104,6 @@ impl NamedSite {
         self.test_hosts.is_some()
     }
 
-    /// The id that receipts contain.
     pub fn pixel_id(&self) -> PixelId {
         let pixel_id = &self.site.pixel.pixel_id;
         if self.is_test() { pixel_id.test_id() } else { pixel_id.clone() }
@@ -120,7 +116,6 @@ impl NamedSite {
         }
     }
 
-    /// As [`NamedSite::admits`], for a bare host.
     pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
         match &self.test_hosts {
             Some(hosts) => admits_test(hosts, host),

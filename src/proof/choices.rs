@@ -1,7 +1,6 @@
 //! Adds choices to the log: all choices since the last round become one entry, the root of a Merkle
-//! tree of their leaves.
-//!
-//! Pending choices are marked by a flag, so that none is skipped, whatever the commit order.
+//! tree of their leaves. Pending choices are marked by a flag, so that none is skipped, whatever
+//! the commit order.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

@@ -1,8 +1,7 @@
-//! This node's knowledge of the log, independent of the database.
-//!
-//! A restored backup lacks the latest entries, and appending to it would sign a contradicting
-//! history. The latest signed state is therefore also stored outside the database: in memory, in a
-//! file if configured, and by the witnesses, which are asked before the first signature.
+//! This node's knowledge of the log, independent of the database. A restored backup lacks the
+//! latest entries, and appending to it would sign a contradicting history. The latest signed state
+//! is therefore also stored outside the database: in memory, in a file if configured, and by the
+//! witnesses, which are asked before the first signature.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

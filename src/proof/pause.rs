@@ -1,5 +1,3 @@
-//! Reasons for a pause of the log, as sentences for the operator.
-
 use std::fmt;
 
 use crate::error::Error;

@@ -23,7 +23,6 @@ pub async fn note(
     note_all(connection, kind, &[sha256.to_vec()], at).await
 }
 
-/// Like [`note`], for many publications.
 pub async fn note_all(
     connection: &mut PgConnection,
     kind: Kind,

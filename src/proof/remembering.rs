@@ -1,8 +1,7 @@
-//! Stores each signed state outside the database, then publishes it.
-//!
-//! A state is signed and committed, then stored in the file of every running node, and only then
-//! published. So every published state is in every file, whenever nodes are killed, and a restored
-//! older database is always detected.
+//! Stores each signed state outside the database, then publishes it. A state is signed and
+//! committed, then stored in the file of every running node, and only then published. So every
+//! published state is in every file, whenever nodes are killed, and a restored older database is
+//! always detected.
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;

@@ -29,10 +29,9 @@ enum Round {
 }
 
 impl Log {
-    /// Appends all pending entries, unless another node is doing so.
-    ///
-    /// Pauses the log when the database is behind a signed state ([`guard`](super::guard)), and
-    /// appends nothing while the latest signed state cannot be stored.
+    /// Appends all pending entries, unless another node is doing so. Pauses the log when the
+    /// database is behind a signed state ([`guard`](super::guard)), and appends nothing while the
+    /// latest signed state cannot be stored.
     pub async fn seal(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
         if !self.may_begin(key).await? || !self.remember_newest().await? {

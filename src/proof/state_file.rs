@@ -1,7 +1,6 @@
-//! The file (`LOG_STATE`) that stores the latest signed state outside the database.
-//!
-//! Nodes may share one file. A lock file beside it is locked during writes, and contains a random
-//! id of the state file.
+//! The file (`LOG_STATE`) that stores the latest signed state outside the database. Nodes may share
+//! one file. A lock file beside it is locked during writes, and contains a random id of the state
+//! file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

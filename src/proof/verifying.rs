@@ -1,8 +1,7 @@
-//! Verifies a proof file, using only the file and the keys of the log and its witnesses.
-//!
-//! A file has exactly one valid form. Any changed value invalidates its part, unless the verdict
-//! reports it as not checked: the growth of the log without a kept checkpoint, the identity of the
-//! time-stamp authority, and which watch reports there are and who made them.
+//! Verifies a proof file, using only the file and the keys of the log and its witnesses. A file has
+//! exactly one valid form. Any changed value invalidates its part, unless the verdict reports it as
+//! not checked: the growth of the log without a kept checkpoint, the identity of the time-stamp
+//! authority, and which watch reports there are and who made them.
 
 use std::collections::HashSet;
 
@@ -84,7 +83,6 @@ struct Growth {
     path: Vec<String>,
 }
 
-/// Verifies a proof file against trusted logs and witnesses, and an earlier checkpoint if given.
 pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
     let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
     read.and_then(|file| evaluate(&file, trusted, kept)).into()
@@ -96,16 +94,16 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
     }
     let growth = file.growth.as_ref().map(|Object(growth)| GrowthPath::read(growth)).transpose()?;
     let Object(Proof { entry, tlog_proof }) = &file.choices;
-    let (proof, signed) = judge_entry(Part::Choice, entry, tlog_proof, trusted)?;
-    let mut found = judge_choice(file, entry, &proof)?;
+    let (proof, signed) = evaluate_entry(Part::Choice, entry, tlog_proof, trusted)?;
+    let mut found = evaluate_choice(file, entry, &proof)?;
     let Signed { state: signed, cosigned, strangers } = signed;
     (found.log, found.size) = (signed.origin.clone(), signed.size);
     (found.cosigned, found.strangers) = (cosigned, strangers);
-    judge_words(file, trusted, &mut found)?;
-    judge_watch_reports(file, trusted, &mut found)?;
-    found.stamped = judge_timestamp(file, trusted, &found)?;
+    evaluate_words(file, trusted, &mut found)?;
+    evaluate_watch_reports(file, trusted, &mut found)?;
+    found.stamped = evaluate_timestamp(file, trusted, &found)?;
     if let Some(kept) = kept {
-        found.kept = Some(judge_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
+        found.kept = Some(evaluate_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
     }
     found.has_unused_growth = growth.is_some() && found.kept.is_none_or(|kept| kept == signed.size);
     Ok(words::tell(&found))
@@ -117,14 +115,14 @@ struct Signed {
     strangers: usize,
 }
 
-fn judge_entry(
+fn evaluate_entry(
     part: Part,
     entry: &str,
     proof: &str,
     trusted: &Policy,
 ) -> Result<(TlogProof, Signed), Broken> {
     let proof = TlogProof::parse(proof).ok_or_else(|| Broken::Lines(part.clone()))?;
-    let signed = judge_state(&part, &proof.checkpoint, trusted)?;
+    let signed = evaluate_state(&part, &proof.checkpoint, trusted)?;
     let leaf = hashes::leaf(entry.as_bytes());
     match root_of_inclusion(leaf, proof.index, signed.state.size, &proof.path) {
         Some(root) if root == signed.state.root => Ok((proof, signed)),
@@ -133,7 +131,7 @@ fn judge_entry(
 }
 
 /// Verifies that a state is signed by one of the logs, and by a quorum of witnesses.
-fn judge_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Broken> {
+fn evaluate_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Broken> {
     let broken = |error| Broken::Checkpoint(part.clone(), error);
     let state = open(note, &trusted.logs, broken)?.ok_or_else(|| Broken::Origin(part.clone()))?;
     let note = Note::parse(note).map_err(broken)?;
@@ -172,7 +170,7 @@ fn open(
     Err(broken(refused))
 }
 
-fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Broken> {
+fn evaluate_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Broken> {
     let extra = proof.extra.as_deref().unwrap_or_default();
     let (before, path) = extra.split_at_checked(BEFORE_PATH).ok_or(Broken::Choice)?;
     let (salt, numbers) = before.split_at(32);
@@ -197,7 +195,7 @@ pub fn leaf_of(salt: &[u8], statement: &[u8]) -> Hash {
     hashes::leaf(&[salt, statement].concat())
 }
 
-fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+fn evaluate_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
     if let Some(policy) = &file.policy {
         let policy = serde_json_canonicalizer::to_vec(policy).map_err(|_| Broken::Form)?;
         if found.names("policy") != Some(&*sha256(&policy)) {
@@ -214,7 +212,7 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
     for Object(Publication { kind, entry, tlog_proof }) in &file.publications {
         let named = found.names(kind).ok_or_else(|| Broken::Foreign(kind.clone()))?.to_owned();
         let part = || Part::Publication(kind.clone());
-        let (proof, _) = judge_entry(part(), entry, tlog_proof, trusted)?;
+        let (proof, _) = evaluate_entry(part(), entry, tlog_proof, trusted)?;
         let at = entry::time_of_publication(entry, kind, &named).filter(|_| proof.extra.is_none());
         let at = at.ok_or_else(|| Broken::Foreign(kind.clone()))?;
         let at = entry::time(at).ok_or_else(|| Broken::Time(part()))?;
@@ -227,11 +225,11 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
 }
 
 /// Verifies that each report is signed by the watcher that it names, and that its hash is in the log.
-fn judge_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+fn evaluate_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
     let mut known = HashSet::new();
     for Object(included) in file.watch_reports.iter().flatten() {
         let WatchReport { report, note, entry, tlog_proof } = included;
-        let (proof, _) = judge_entry(Part::WatchReport, entry, tlog_proof, trusted)?;
+        let (proof, _) = evaluate_entry(Part::WatchReport, entry, tlog_proof, trusted)?;
         let hash = sha256(report.as_bytes());
         let at = entry::time_of_publication(entry, "watch", &hash);
         let at = at.filter(|_| proof.extra.is_none()).ok_or(Broken::WatchReport)?;
@@ -246,14 +244,14 @@ fn judge_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Resu
 }
 
 /// Verifies that the timestamp covers a state of the log with the choice; returns its time and size.
-fn judge_timestamp(
+fn evaluate_timestamp(
     file: &File,
     trusted: &Policy,
     found: &Found,
 ) -> Result<Option<(String, u64)>, Broken> {
     let Some(Object(Stamped { token, tlog_proof })) = &file.timestamp else { return Ok(None) };
     let entry = &file.choices.0.entry;
-    let (proof, signed) = judge_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
+    let (proof, signed) = evaluate_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
     let time = time_of_token(token, &proof.checkpoint).filter(|_| proof.extra.is_none());
     let time = time.ok_or(Broken::Timestamp)?;
     if found.recorded_at().is_some_and(|recorded| time.is_before(recorded)) {
@@ -263,7 +261,7 @@ fn judge_timestamp(
 }
 
 /// Verifies that the log extends an earlier checkpoint; returns the size at that checkpoint.
-fn judge_growth(
+fn evaluate_growth(
     growth: Option<&GrowthPath>,
     signed: &Checkpoint,
     kept: &str,

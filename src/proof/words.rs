@@ -1,5 +1,3 @@
-//! The findings of a proof as sentences.
-
 use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
 
@@ -31,7 +29,6 @@ pub(super) struct Found {
     pub(super) has_policy: bool,
     pub(super) has_notice: bool,
     pub(super) published: Vec<(String, String)>,
-    /// Watch reports, and when they were in the log.
     pub(super) watch_reports: Vec<(WatchResult, String)>,
     pub(super) stamped: Option<(String, u64)>,
     pub(super) kept: Option<u64>,

@@ -1,11 +1,11 @@
-//! The capabilities of receipts: for a pixel's owner, and for anybody who holds a receipt.
-
 use super::check::check_request::CheckRequest;
 use super::check::{self, Check, ReceiptAnswer};
 use super::daily_counts::stats::{self, Stats, StatsRequest};
+use super::days::wrong_order;
 use super::export::{self, ExportFormat, ExportRequest, Lines};
 use super::history::{self, History, HistoryRequest};
 use super::log::{self, ConsentLog, LogRequest};
+use super::log_query::MAX_ROWS;
 use super::proofs::proof_file::{self, ProofFile, ProofRequest, wrong_size};
 use super::proofs::verify::{self, Verdict, VerifyRequest};
 use super::proofs::verify_proof::{self, VerifyProofRequest, no_key};
@@ -16,14 +16,15 @@ use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
 use crate::error::Error::*;
-use crate::error::{Error, FieldError, Result, wrong_field};
+use crate::error::{Error, Result, missing_field, wrong_field};
 use crate::infra::limits::per_client::Limit;
 use crate::proof::proving::NOT_SEALED_YET;
 use crate::proof::verdict::ProofVerdict;
+use crate::types::paging::wrong_limit;
+use crate::types::parameter::wrong_kind;
 
-/// The error for a missing or invalid parameter.
-fn parameter(name: &str, msg: &str, kind: &str) -> Error {
-    Validation(vec![FieldError::new(&["query", name], msg, kind)])
+fn no_visitor() -> Error {
+    wrong_kind("visitor_id", "field required", "missing")
 }
 
 /// Reads a page of a pixel's log, newest first.
@@ -42,8 +43,7 @@ impl Capability for ReadConsentLog {
     type Output = ConsentLog;
 
     fn refusals() -> Vec<Error> {
-        let limit = parameter("limit", "must be from 1 to 200", "value_error");
-        vec![InvalidState, PixelNotFound, limit]
+        vec![InvalidState, PixelNotFound, wrong_limit(MAX_ROWS)]
     }
 
     async fn run(receipts: &Receipts, caller: Caller, request: LogRequest) -> Result<ConsentLog> {
@@ -67,7 +67,7 @@ impl Capability for ReadConsentStats {
     type Output = Stats;
 
     fn refusals() -> Vec<Error> {
-        vec![PixelNotFound, parameter("from", "must not be after to", "value_error")]
+        vec![PixelNotFound, wrong_order()]
     }
 
     async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<Stats> {
@@ -86,8 +86,7 @@ impl Capability for ExportConsent {
     type Output = Lines;
 
     fn refusals() -> Vec<Error> {
-        let from = parameter("from", "must not be after to", "value_error");
-        vec![PixelNotFound, NoLog, from, export::neither_true_nor_false()]
+        vec![PixelNotFound, NoLog, wrong_order(), export::neither_true_nor_false()]
     }
 
     async fn run(receipts: &Receipts, caller: Caller, request: ExportRequest) -> Result<Lines> {
@@ -115,8 +114,7 @@ impl Capability for CheckConsent {
     type Output = Check;
 
     fn refusals() -> Vec<Error> {
-        let missing = parameter("visitor_id", "field required", "missing");
-        vec![InvalidRequiredPurpose, missing, TooManyRequests { retry_after: 1 }]
+        vec![InvalidRequiredPurpose, no_visitor(), TooManyRequests { retry_after: 1 }]
     }
 
     async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<Check> {
@@ -139,8 +137,8 @@ impl Capability for ReadReceipt {
     type Output = ReceiptAnswer;
 
     fn refusals() -> Vec<Error> {
-        let missing = parameter("visitor_id", "field required", "missing");
-        vec![InvalidRequiredPurpose, NoConsentRecord, missing, TooManyRequests { retry_after: 1 }]
+        let too_many = TooManyRequests { retry_after: 1 };
+        vec![InvalidRequiredPurpose, NoConsentRecord, no_visitor(), too_many]
     }
 
     async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<ReceiptAnswer> {
@@ -165,11 +163,7 @@ impl Capability for ReadConsentHistory {
     type Output = History;
 
     fn refusals() -> Vec<Error> {
-        vec![Validation(vec![FieldError::new(
-            &["body", "visitor_id"],
-            "field required",
-            "missing",
-        )])]
+        vec![missing_field("visitor_id")]
     }
 
     async fn run(receipts: &Receipts, (): (), request: HistoryRequest) -> Result<History> {
@@ -177,7 +171,6 @@ impl Capability for ReadConsentHistory {
     }
 }
 
-/// Verifies that a receipt was issued by this service.
 pub struct VerifyReceipt;
 
 impl Capability for VerifyReceipt {
@@ -202,7 +195,6 @@ impl Capability for VerifyReceipt {
     }
 }
 
-/// Reads the proof that a visitor's choice is in the log.
 pub struct GetProof;
 
 impl Capability for GetProof {
@@ -220,8 +212,7 @@ impl Capability for GetProof {
     type Output = ProofFile;
 
     fn refusals() -> Vec<Error> {
-        let missing = parameter("visitor_id", "field required", "missing");
-        vec![NoLog, NoConsentRecord, NOT_SEALED_YET, missing, wrong_size()]
+        vec![NoLog, NoConsentRecord, NOT_SEALED_YET, no_visitor(), wrong_size()]
     }
 
     async fn run(receipts: &Receipts, (): (), request: ProofRequest) -> Result<ProofFile> {
@@ -229,7 +220,6 @@ impl Capability for GetProof {
     }
 }
 
-/// Verifies a proof, and reports what it shows.
 pub struct VerifyProof;
 
 impl Capability for VerifyProof {

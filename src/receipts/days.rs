@@ -1,13 +1,11 @@
-//! Ranges of UTC days in requests.
-
 use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
 
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
+use crate::types::parameter::{wrong, wrong_kind};
 use crate::types::text::present;
 
-/// Number of days if the request specifies none.
 const DEFAULT_DAYS: u64 = 30;
 /// Maximum number of days per answer: a year, with a margin for comparing it with the year before.
 const MAX_DAYS: i64 = 400;
@@ -37,11 +35,11 @@ impl DayRange {
                 .unwrap_or(to),
         };
         if from > to {
-            return Err(invalid("from", "must not be after to", "value_error"));
+            return Err(wrong_order());
         }
         if (to - from).num_days() >= MAX_DAYS {
             let message = format!("the range may have at most {MAX_DAYS} days");
-            return Err(invalid("from", message, "value_error"));
+            return Err(wrong("from", message));
         }
         Ok(Self { from, to })
     }
@@ -61,12 +59,12 @@ pub fn day(name: &str, text: &str) -> Result<NaiveDate> {
     let parsed = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
     parsed
         .filter(|day| day.to_string() == text && YEARS.contains(&day.year()))
-        .ok_or_else(|| invalid(name, "must be a day, YYYY-MM-DD", "date_parsing"))
+        .ok_or_else(|| wrong_kind(name, "must be a day, YYYY-MM-DD", "date_parsing"))
 }
 
-/// The error for an invalid parameter.
-pub fn invalid(name: &str, message: impl Into<String>, kind: &str) -> Error {
-    Error::Validation(vec![FieldError::new(&["query", name], message, kind)])
+/// The refusal of a range that ends before it begins.
+pub fn wrong_order() -> Error {
+    wrong("from", "must not be after to")
 }
 
 /// A range of times; the end is exclusive.
@@ -86,7 +84,7 @@ impl Times {
         let from = from.map(|text| day("from", text)).transpose()?;
         let to = to.map(|text| day("to", text)).transpose()?;
         if from.zip(to).is_some_and(|(from, to)| from > to) {
-            return Err(invalid("from", "must not be after to", "value_error"));
+            return Err(wrong_order());
         }
         let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
         let until = to.map(|to| to.checked_add_days(Days::new(1)).map_or(END_OF_TIME, midnight));

@@ -15,14 +15,15 @@ use super::service::Receipts;
 use super::store::reading::{self, Placed};
 use crate::accounts::access::Caller;
 use crate::clock::Timestamp;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
-use crate::policies;
+use crate::policies::{self, PolicyVersion};
 use crate::proof::log::Log;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
+use crate::types::parameter::wrong;
 use crate::types::text::present;
 use crate::types::text_enum::text_enum;
 
@@ -45,6 +46,18 @@ pub struct PolicyLine<'a> {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     #[schema(value_type = Object)]
     pub policy: &'a RawValue,
+}
+
+impl<'a> PolicyLine<'a> {
+    pub fn of(version: &'a PolicyVersion) -> Result<Self> {
+        Ok(Self {
+            policy_version: version.version,
+            policy_hash: &version.policy_hash,
+            published_at: Timestamp(version.published_at),
+            domain: &version.domain,
+            policy: serde_json::from_str(&version.document).map_err(Error::internal)?,
+        })
+    }
 }
 
 /// A receipt, and what the visitor saw, as the consent tag said it; null when nothing did.
@@ -71,7 +84,6 @@ struct BrokenOff {
 struct Export {
     infra: Infra,
     _permit: ExportPermit,
-    /// The log for the proofs of the receipts, if proofs were requested.
     proofs: Option<Log>,
     pixel_id: PixelId,
     /// Receipts recorded after the start of the export are left out.
@@ -80,7 +92,6 @@ struct Export {
     at: Place,
 }
 
-/// The position of the export.
 enum Place {
     PoliciesAfter(i32),
     /// The time of a receipt and its position.
@@ -138,7 +149,6 @@ pub async fn export(
     Ok(stream::iter(first).chain(rest).boxed())
 }
 
-/// The log, if the receipts are exported with their proofs.
 fn log_for(receipts: &Receipts, proofs: Option<&str>) -> Result<Option<Log>> {
     match present(proofs) {
         None | Some("false") => Ok(None),
@@ -150,10 +160,8 @@ fn log_for(receipts: &Receipts, proofs: Option<&str>) -> Result<Option<Log>> {
     }
 }
 
-/// The error for any value other than `true` and `false`.
 pub fn neither_true_nor_false() -> Error {
-    let msg = "must be true or false";
-    Error::Validation(vec![FieldError::new(&["query", "proofs"], msg, "value_error")])
+    wrong("proofs", "must be true or false")
 }
 
 impl Export {
@@ -178,14 +186,7 @@ impl Export {
         };
         let mut lines = Vec::new();
         for version in &page {
-            let line = PolicyLine {
-                policy_version: version.version,
-                policy_hash: &version.policy_hash,
-                published_at: Timestamp(version.published_at),
-                domain: &version.domain,
-                policy: serde_json::from_str(&version.document).map_err(Error::internal)?,
-            };
-            write_line(&mut lines, &line)?;
+            write_line(&mut lines, &PolicyLine::of(version)?)?;
         }
         Ok(lines)
     }

@@ -17,10 +17,10 @@ use crate::error::{Error, FieldError, Result};
 use crate::policies::configuration::policy_url;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
+use crate::types::paging::{Page, wanted_start};
 use crate::types::text::present;
 
-/// Maximum number of choices per answer.
-const MAX_CHOICES: usize = 200;
+const MAX_CHOICES: u16 = 200;
 
 /// Whose choices are asked for. Ids that nobody has are an answer, not an error.
 #[derive(Deserialize, JsonSchema, ToSchema)]
@@ -90,21 +90,19 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
         None => None,
     };
     let pixel = PixelRef::parse(&request.pixel_id);
-    let check = check::find_and_judge(
+    let check = check::find_and_evaluate(
         receipts,
         Subject { visitor_id: VisitorId::parse(&request.visitor_id), required: None, pixel },
     )
     .await?;
     let Some(latest) = &check.latest else { return Ok(History::NONE) };
-    let mut choices = list_up_to(receipts, latest, before).await?;
+    let page = Page::of(before, MAX_CHOICES);
+    let mut choices = list_up_to(receipts, latest, page).await?;
     if before.is_none() && choices.is_empty() {
         return Ok(History::NONE);
     }
     let site = site_of(receipts, &latest.envelope.receipt).await?;
-    let has_more = choices.len() > MAX_CHOICES;
-    choices.truncate(MAX_CHOICES);
-    let last = choices.last().filter(|_| has_more);
-    let next_before = last.map(|(signed, _)| signed.receipt.receipt_id);
+    let next_before = page.cut(&mut choices).map(|(signed, _)| signed.receipt.receipt_id);
     Ok(History {
         site: Some(site),
         permitted: check.permitted,
@@ -112,13 +110,13 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
         expires_at: latest.expires_at,
         expired: latest.expired,
         receipts: choices.into_iter().map(|choice| with_notice(receipts, choice)).collect(),
-        has_more,
+        has_more: next_before.is_some(),
         next_before,
     })
 }
 
 fn wrong_before() -> Error {
-    let wanted = "must be the next_before of a page";
+    let wanted = wanted_start("before");
     Error::Validation(vec![FieldError::new(&["body", "before"], wanted, "value_error")])
 }
 
@@ -126,20 +124,19 @@ fn wrong_before() -> Error {
 async fn list_up_to(
     receipts: &Receipts,
     latest: &LatestReceipt,
-    before: Option<Uuid>,
+    page: Page<Uuid>,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let newest = &latest.envelope.receipt;
     if newest.is_test() {
         let mut choices = test_choices::list_like(&receipts.infra, newest).await?;
-        if let Some(before) = before {
+        if let Some(before) = page.start {
             let known = choices.iter().position(|signed| signed.receipt.receipt_id == before);
             choices = choices.split_off(known.map_or(choices.len(), |place| place + 1));
         }
-        choices.truncate(MAX_CHOICES + 1);
         return Ok(choices.into_iter().map(|signed| (signed, None)).collect());
     }
     let mut connection = receipts.infra.pool.acquire().await?;
-    history::list_up_to(&mut connection, newest, before, MAX_CHOICES + 1).await
+    history::list_up_to(&mut connection, newest, page.start, page.rows()).await
 }
 
 /// The pixel's host; for a test or a deleted pixel the host of the page on which the choice was made.

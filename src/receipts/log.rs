@@ -1,5 +1,3 @@
-//! The log of choices for a pixel's owner.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,10 +7,11 @@ use super::notice_snapshot::Shown;
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::store::reading::{self, Placed};
 use crate::accounts::access::Caller;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::infra::Infra;
 use crate::pixels;
 use crate::types::ids::PixelId;
+use crate::types::paging::Page;
 
 /// One choice: the receipt's fields, and the receipt as it was signed.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -42,7 +41,6 @@ pub struct ConsentLog {
     pub next_before: Option<String>,
 }
 
-/// A request for a page of a pixel's log.
 pub struct LogRequest {
     pub pixel_id: String,
     pub filter: LogFilter,
@@ -56,14 +54,12 @@ pub async fn read_log(infra: &Infra, caller: &Caller, request: &LogRequest) -> R
     let query = LogQuery::parse(&request.filter, &request.limit)?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
     let mut connection = infra.read_pool.acquire().await?;
-    let mut page = reading::list_page(&mut connection, &pixel_id, &query, query.limit + 1).await?;
-    let limit = usize::try_from(query.limit).map_err(Error::internal)?;
-    let has_more = page.len() > limit;
-    page.truncate(limit);
-    let last = page.last().filter(|_| has_more).map(|last| Position {
+    let page = Page::of(query.before, query.limit);
+    let mut rows = reading::list_page(&mut connection, &pixel_id, &query, page.rows()).await?;
+    let last = page.cut(&mut rows).map(|last| Position {
         time: query.is_by_time().then_some(last.signed.receipt.recorded_at),
         seq: last.seq,
     });
-    let events = page.into_iter().map(ConsentEvent::from).collect();
+    let events = rows.into_iter().map(ConsentEvent::from).collect();
     Ok(ConsentLog { pixel_id, events, next_before: last.map(Position::to_text) })
 }

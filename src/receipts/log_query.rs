@@ -1,19 +1,17 @@
-//! Filters of a pixel's log, and the positions of its pages.
-
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::days::{Times, invalid};
+use super::days::Times;
 use crate::error::{Error, FieldError, Result};
 use crate::policies::policy::is_hash;
 use crate::types::consent::ConsentState;
 use crate::types::ids::VisitorId;
-use crate::types::text::present;
+use crate::types::paging::{parse_limit, wrong_limit};
+use crate::types::parameter::{read, wrong};
 
-/// Maximum number of rows per page.
-pub const MAX_ROWS: i64 = 200;
+pub const MAX_ROWS: u16 = 200;
 
 /// Which choices somebody asks for, as they were sent.
 #[derive(Deserialize, JsonSchema)]
@@ -45,7 +43,7 @@ pub struct LogQuery {
     pub receipt_id: Option<Uuid>,
     pub policy_hash: Option<String>,
     pub times: Times,
-    pub limit: i64,
+    pub limit: u16,
     pub before: Option<Position>,
 }
 
@@ -60,13 +58,12 @@ impl LogQuery {
             receipt_id: read("receipt_id", &filter.receipt_id, RECEIPT_ID, uuid)?,
             policy_hash: read("policy_hash", &filter.policy_hash, POLICY_HASH, policy_hash)?,
             times: Times::parse(filter.from.as_deref(), filter.to.as_deref())?,
-            limit: rows(limit).ok_or_else(|| invalid("limit", LIMIT, "value_error"))?,
+            limit: parse_limit(limit, MAX_ROWS).ok_or_else(|| wrong_limit(MAX_ROWS))?,
             before: read("before", &filter.before, BEFORE, Position::parse)?,
         };
-        match query.before.as_ref().is_none_or(|before| before.time.is_some() == query.is_by_time())
-        {
+        match query.before.is_none_or(|before| before.time.is_some() == query.is_by_time()) {
             true => Ok(query),
-            false => Err(invalid("before", BEFORE, "value_error")),
+            false => Err(wrong("before", BEFORE)),
         }
     }
 
@@ -97,22 +94,11 @@ impl LogQuery {
 const VISITOR_ID: &str = "must be 1 to 128 letters, digits, - and _";
 const RECEIPT_ID: &str = "must be a UUID";
 const POLICY_HASH: &str = "must be 64 lowercase hex digits";
-const LIMIT: &str = "must be from 1 to 200";
 const BEFORE: &str = "must be the next_before of a page that was asked for in the same words";
 
 fn unknown_state() -> Error {
     let word = FieldError::unknown_word(&["query", "state"], ConsentState::WORDS);
     Error::InvalidState.naming(vec![word])
-}
-
-fn read<T>(
-    name: &str,
-    text: &Option<String>,
-    wanted: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>> {
-    let Some(text) = present(text.as_deref()) else { return Ok(None) };
-    parse(text).map(Some).ok_or_else(|| invalid(name, wanted, "value_error"))
 }
 
 fn uuid(text: &str) -> Option<Uuid> {
@@ -123,12 +109,6 @@ fn policy_hash(text: &str) -> Option<String> {
     is_hash(text).then(|| text.to_owned())
 }
 
-fn rows(text: &str) -> Option<i64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|rows| is_number && (1..=MAX_ROWS).contains(rows))
-}
-
-/// The position after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The time of the receipt, if the pages are ordered by time.

@@ -66,12 +66,10 @@ impl<'a> From<&'a Shown> for StatedShown<'a> {
     }
 }
 
-/// Serialises it as [`StatedShown`].
 pub fn as_stated<S: Serializer>(shown: &Option<Shown>, serializer: S) -> Result<S::Ok, S::Error> {
     shown.as_ref().map(StatedShown::from).serialize(serializer)
 }
 
-/// A build of the consent tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
     /// The script's own name for it.

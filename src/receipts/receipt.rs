@@ -1,5 +1,3 @@
-//! The receipt of a choice.
-
 use chrono::{DateTime, Duration, DurationRound, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,15 +50,12 @@ fn as_rfc3339<S: serde::Serializer>(
 }
 
 impl Receipt {
-    /// Whether it was made under a pixel's test id.
     pub fn is_test(&self) -> bool {
         self.pixel_id.tested().is_some()
     }
 
-    /// Whether it may revoke an earlier permission of the visitor for `resolution`.
-    ///
-    /// Such a receipt wakes `contacts::withdrawal` early; the trigger `consent_receipts_recorded` decides
-    /// what that finds.
+    /// Whether it may revoke an earlier permission of the visitor for `resolution`. Such a receipt wakes
+    /// `contacts::withdrawal` early; the trigger `consent_receipts_recorded` decides what that finds.
     pub fn refuses_resolution(&self) -> bool {
         let grants = self.purposes.contains(&Granted::Known(Purpose::Resolution));
         self.consent_state != ConsentState::Accepted || !grants
@@ -97,7 +92,6 @@ impl Receipt {
     }
 }
 
-/// A receipt with its signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedReceipt {
     pub receipt: Receipt,
@@ -158,7 +152,6 @@ impl From<SignedReceipt> for ReceiptEnvelope {
 }
 
 impl ReceiptEnvelope {
-    /// Whether the signature is valid for the receipt.
     pub fn is_signed_by(&self, signer: &Signer) -> bool {
         let canonical = self.receipt.canonical();
         canonical.is_ok_and(|message| signer.has_signed(&message, &self.signature))

@@ -1,5 +1,3 @@
-//! The state for recording and checking choices.
-
 use std::sync::Arc;
 
 use super::check::latest_consent::ConsentReader;

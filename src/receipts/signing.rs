@@ -6,7 +6,6 @@ use sha2::Sha256;
 
 use crate::config::Secret;
 
-/// The algorithm name included with every signature.
 pub const SIGNATURE_ALG: &str = "hmac-sha256";
 
 /// Signs with the first secret, verifies with every one, so that secrets can be rotated while

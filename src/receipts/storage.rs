@@ -39,7 +39,6 @@ pub trait ReceiptStorage: Send + Sync {
     ) -> BoxFuture<'a, Result<()>>;
 }
 
-/// Tables in one database.
 pub struct SingleDatabase {
     pub writer: Writer<PlainStatements>,
 }

@@ -1,5 +1,3 @@
-//! Choices and counts as CSV.
-
 use super::daily_counts::stats::{DayCounts, Stats};
 use super::log::{ConsentEvent, ConsentLog};
 use super::notice_snapshot::Digest;

@@ -38,7 +38,6 @@ pub(super) async fn record(
     }
 }
 
-/// The latest test choice of a visitor, with the settings of the pixel.
 pub(super) async fn find_latest(
     infra: &Infra,
     site: &Site,
@@ -72,7 +71,6 @@ pub struct TestChoices {
     pub receipts: Vec<Receipt>,
 }
 
-/// Reads the latest test choices of the caller's pixel.
 pub struct ReadTestChoices;
 
 impl Capability for ReadTestChoices {

@@ -21,7 +21,6 @@ text_enum! {
 }
 
 impl Act {
-    /// Whether a person acted, as far as the tag can tell.
     pub fn is_by_person(self) -> bool {
         self != Self::Page
     }

@@ -1,5 +1,3 @@
-//! The public page of a site: the last verdict of the service, where the owner permits it.
-
 use chrono::{DateTime, Utc};
 
 use super::store;

@@ -52,7 +52,6 @@ impl LeakLine {
     }
 }
 
-/// The first hundred different leaks of a report.
 pub fn lines_of(report: &Report) -> Vec<LeakLine> {
     let mut lines = Vec::<LeakLine>::new();
     for visit in report.pages.iter().flat_map(|page| &page.visits) {

@@ -1,5 +1,3 @@
-//! Mails to owners when a site breaks and when it recovers.
-
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
@@ -11,17 +9,15 @@ use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::pixels::find_any_pixel;
 use crate::pixels::pixel::Pixel;
 use crate::types::ids::PixelId;
 use crate::watch::report::Report;
 
-/// Leaks that a mail names.
 const MAX_NAMED: usize = 5;
 
-/// Puts the mail about a change into the outbox.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -35,10 +31,7 @@ pub async fn put(
 /// Makes the first attempt to send a mail. The outbox makes all others.
 pub async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     let rendered = rendered(infra, mail).await;
-    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
-        let mut connection = infra.pool.acquire().await?;
-        infra.outbox.cancel(&mut connection, mail).await?;
-    }
+    infra.outbox.deliver(mail, rendered).await?;
     Ok(())
 }
 

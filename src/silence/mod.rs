@@ -1,5 +1,3 @@
-//! The silence of sites: reports of watchers, what they change, and the daily watch of the service.
-
 pub mod badge;
 pub mod daily;
 pub mod given;

@@ -1,5 +1,3 @@
-//! Proofs that reports are in the public log.
-
 use chrono::{DateTime, Days, NaiveTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,8 +1,5 @@
-//! Reading reports back.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uuid::Uuid;
 
 use super::leaks::{lines_of, unobserved};
 use super::store;
@@ -11,15 +8,14 @@ use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
-use crate::types::text::{page_limit, present};
+use crate::types::paging::{Page, wrong_limit};
 use crate::watch::report::Report;
 
 /// The maximum and default number of reports of a page.
-const MOST: i64 = 200;
-const LIMIT: &str = "must be from 1 to 200";
+const MOST: u16 = 200;
 
 pub struct PageRequest {
     pub pixel_id: String,
@@ -28,7 +24,6 @@ pub struct PageRequest {
     pub limit: Option<String>,
 }
 
-/// Reads a page of reports.
 pub struct ListWatchReports;
 
 impl Capability for ListWatchReports {
@@ -43,35 +38,20 @@ impl Capability for ListWatchReports {
     type Output = WatchReportPage;
 
     fn refusals() -> Vec<Error> {
-        vec![Error::PixelNotFound, wrong("limit", LIMIT)]
+        vec![Error::PixelNotFound, wrong_limit(MOST)]
     }
 
     async fn run(infra: &Infra, caller: Caller, request: PageRequest) -> Result<WatchReportPage> {
-        let before = match present(request.before.as_deref()) {
-            Some(text) => Some(
-                text.parse::<Uuid>()
-                    .map_err(|_| wrong("before", "must be the next_before of a page"))?,
-            ),
-            None => None,
-        };
-        let limit = match present(request.limit.as_deref()) {
-            Some(text) => page_limit(text, MOST).ok_or_else(|| wrong("limit", LIMIT))?,
-            None => MOST,
-        };
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let PageRequest { pixel_id, before, limit } = &request;
+        let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
+        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
-        let mut reports =
-            store::reports::list_reports(&mut connection, &pixel_id, before, limit + 1).await?;
-        let limit = usize::try_from(limit).map_err(Error::internal)?;
-        let has_more = reports.len() > limit;
-        reports.truncate(limit);
-        let next_before = reports.last().filter(|_| has_more).map(|last| last.report_id);
+        let listing =
+            store::reports::list_reports(&mut connection, &pixel_id, page.start, page.rows());
+        let mut reports = listing.await?;
+        let next_before = page.cut(&mut reports).map(|last| last.report_id);
         Ok(WatchReportPage { pixel_id, reports, next_before })
     }
-}
-
-fn wrong(name: &str, wanted: &str) -> Error {
-    Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")])
 }
 
 /// A report of a pixel.
@@ -81,7 +61,6 @@ pub struct OfReport {
     pub report_id: String,
 }
 
-/// Reads one report.
 pub struct ReadWatchReport;
 
 impl Capability for ReadWatchReport {

@@ -1,5 +1,3 @@
-//! A run of `assent watch` for the site of a pixel.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -1,5 +1,3 @@
-//! How a site is watched, and its state.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::PgConnection;
@@ -81,7 +79,6 @@ pub struct WatchSettings {
     pub public_page: Option<bool>,
 }
 
-/// Changes how a site is watched.
 pub struct ChangeWatch;
 
 impl Capability for ChangeWatch {

@@ -1,5 +1,3 @@
-//! The changes that a report makes to a site: it breaks, recovers, or stays as it is.
-
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
@@ -7,7 +5,6 @@ use super::view::SiteVerdict;
 use crate::infra::events::EventKind;
 use crate::infra::outbox;
 
-/// The known silence of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownSilence {
     pub verdict: Option<SiteVerdict>,
@@ -18,7 +15,6 @@ pub struct KnownSilence {
     pub own_at: Option<DateTime<Utc>>,
 }
 
-/// A change that its owner is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceChange {
     Broken,

@@ -40,7 +40,6 @@ pub struct WatchReportView {
     pub log_entry: Option<i64>,
 }
 
-/// A report as it was signed.
 #[derive(Debug, Serialize)]
 pub struct SignedReport {
     #[serde(flatten)]

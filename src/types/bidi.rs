@@ -16,7 +16,6 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text between FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE.
 pub fn isolated(text: &str) -> String {
     format!("\u{2068}{}\u{2069}", plain(text))
 }

@@ -13,11 +13,9 @@ use crate::error::{Error, Result};
 pub struct SiteHost(String);
 
 impl SiteHost {
-    /// Reads what an integrator typed.
-    ///
-    /// A leading `https://`, each `www.` and one trailing dot are dropped. Pages, ports, addresses,
-    /// public suffixes and single labels are refused; `own_host` (the service's own) is always
-    /// allowed, so that one can try the service on one's own machine.
+    /// Reads what an integrator typed. A leading `https://`, each `www.` and one trailing dot are
+    /// dropped. Pages, ports, addresses, public suffixes and single labels are refused; `own_host`
+    /// (the service's own) is always allowed, so that one can try the service on one's own machine.
     pub fn parse(text: &str, own_host: &str) -> Result<Self> {
         let text = text.trim();
         let text = strip_prefix_ignoring_case(text, "https://").unwrap_or(text);

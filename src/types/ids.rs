@@ -27,7 +27,6 @@ pub fn unique_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut rand::rng(), len)
 }
 
-/// A code becomes invalid after this many wrong tries.
 pub const MAX_WRONG_TRIES: i32 = 5;
 
 pub fn random_code() -> String {
@@ -171,7 +170,6 @@ impl PixelRef {
         Self(random_text(10))
     }
 
-    /// As [`PixelId::tested`].
     pub fn tested(&self) -> Option<Self> {
         self.0.strip_prefix(TEST_PREFIX).and_then(Self::parse)
     }

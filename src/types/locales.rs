@@ -17,7 +17,6 @@ pub struct Locale {
     pub name: String,
     pub tag: BTreeMap<String, String>,
     pub purposes: BTreeMap<String, PurposeText>,
-    /// Purposes with earlier texts, by wording.
     earlier: BTreeMap<u32, BTreeMap<String, PurposeText>>,
     pub channels: BTreeMap<String, String>,
     pub policy: BTreeMap<String, String>,
@@ -44,7 +43,6 @@ pub struct PurposeText {
 
 const DEFAULT: &str = "en";
 
-/// Maximum number of ranges in `Accept-Language` that are considered.
 const MAX_RANGES: usize = 50;
 
 static LOCALES: LazyLock<BTreeMap<String, Locale>> = LazyLock::new(|| {

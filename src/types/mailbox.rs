@@ -1,8 +1,7 @@
-//! Mailboxes: one value for all spellings of an address that are delivered to the same person.
-//!
-//! Clients choose the spelling of the address that a mail is requested for, so limits per mailbox must not
-//! depend on it. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after `+` (RFC 5233)
-//! are removed for every domain; the rules of large providers are in [`PROVIDERS`]. Equivalences that only a
+//! Mailboxes: one value for all spellings of an address that are delivered to the same person. Clients
+//! choose the spelling of the address that a mail is requested for, so limits per mailbox must not depend on
+//! it. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after `+` (RFC 5233) are
+//! removed for every domain; the rules of large providers are in [`PROVIDERS`]. Equivalences that only a
 //! small provider has (a catch-all domain, another separator) are not recognised.
 
 use unicode_normalization::UnicodeNormalization;

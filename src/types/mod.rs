@@ -11,6 +11,8 @@ pub mod local_host;
 pub mod locales;
 pub mod mailbox;
 pub mod page_address;
+pub mod paging;
+pub mod parameter;
 pub mod seen_at;
 pub mod text;
 pub(crate) mod text_enum;

@@ -13,7 +13,6 @@ impl PageAddress {
         Self { path, query: query.to_owned() }
     }
 
-    /// The page that a parameter names, with all other parameters of the request.
     pub fn of_page(&self, parameter: &str, value: &str) -> String {
         let given = form_urlencoded::parse(self.query.as_bytes());
         let others = given.filter(|(name, _)| name != parameter);

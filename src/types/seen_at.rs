@@ -1,5 +1,3 @@
-//! Days, and when a person was seen.
-
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -8,10 +6,8 @@ use regex::Regex;
 
 use crate::error::{Error, Result};
 
-/// Years of four digits.
 const YEARS: RangeInclusive<i32> = 1..=9999;
 
-/// When a person was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenAt {
     /// `YYYY-MM-DDTHH:MM:SSZ`, with the fraction of a second that was given, if one was.

@@ -3,12 +3,6 @@ pub fn present(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// A number of rows in digits, from 1 to `most`.
-pub fn page_limit(text: &str, most: i64) -> Option<i64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|limit| is_number && (1..=most).contains(limit))
-}
-
 /// Names as an English enumeration.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     match names {

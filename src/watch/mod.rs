@@ -1,7 +1,6 @@
-//! `assent watch`: visits pages with a browser and reports what they load or store without consent.
-//!
-//! Verdicts come from the browser's own network log. The DevTools protocol gives the causes: type, script and
-//! line. Nothing is intercepted during a visit.
+//! `assent watch`: visits pages with a browser and reports what they load or store without consent. Verdicts
+//! come from the browser's own network log. The DevTools protocol gives the causes: type, script and line.
+//! Nothing is intercepted during a visit.
 
 mod browser;
 mod devtools;

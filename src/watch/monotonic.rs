@@ -1,5 +1,3 @@
-//! The clock on which the browser's times are based.
-
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};

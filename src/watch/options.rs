@@ -1,5 +1,3 @@
-//! The settings of one run.
-
 use std::path::PathBuf;
 use std::time::Duration;
 

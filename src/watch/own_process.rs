@@ -29,7 +29,6 @@ impl From<std::io::Error> for RunError {
     }
 }
 
-/// The folder of a run's files, removed when dropped.
 pub struct OutputFolder(PathBuf);
 
 impl OutputFolder {
@@ -49,7 +48,6 @@ impl Drop for OutputFolder {
     }
 }
 
-/// The command of a run, with the browser as its only setting.
 pub fn own_command(browser: Option<&Path>) -> std::io::Result<Command> {
     let mut command = Command::new(program()?);
     command.env_clear().current_dir("/");

@@ -1,5 +1,3 @@
-//! A run: the visits of all pages, and their verdicts.
-
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 

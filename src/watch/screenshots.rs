@@ -35,7 +35,6 @@ pub fn picture_file(language: &str, device: Device) -> String {
     format!("{language}-{}.png", device.as_str())
 }
 
-/// Takes a picture of the popup on each page in a folder, on each device.
 pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(), String> {
     let pages = pages_in(folder).map_err(|error| error.to_string())?;
     // A proxy that never answers, so that no page reaches a network.
@@ -52,7 +51,6 @@ pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(
     taken
 }
 
-/// Languages and texts of the pages.
 fn pages_in(folder: &Path) -> std::io::Result<Vec<(String, String)>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder)? {

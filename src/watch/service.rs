@@ -4,7 +4,6 @@ use url::Url;
 
 use super::site::host_of;
 
-/// A service by its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     pub host: String,
@@ -15,7 +14,6 @@ impl Service {
         host_of(url).map(|host| Self { host })
     }
 
-    /// Whether the URL leads to this service's host.
     pub fn has(&self, url: &str) -> bool {
         host_of(url).as_deref() == Some(self.host.as_str())
     }
@@ -39,7 +37,6 @@ impl Service {
     }
 }
 
-/// The pixel's id or alias in the path of a tag.
 fn tag_name(path: &str) -> Option<&str> {
     let name = path.strip_prefix("/px/")?.strip_suffix(".js")?;
     let is_name = |name: &str| {
@@ -49,12 +46,10 @@ fn tag_name(path: &str) -> Option<&str> {
     is_name(name).then_some(name)
 }
 
-/// Whether a URL is that of a consent tag.
 pub fn is_tag(url: &str) -> bool {
     pixel_of(url).is_some()
 }
 
-/// The pixel's id or alias in the URL of a tag.
 pub fn pixel_of(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
     tag_name(url.path()).map(str::to_owned)

@@ -1,7 +1,6 @@
-//! Addresses that people type, bookmark or reload, and that lead to the page they belong to.
-//!
-//! An address of the console that takes only forms is opened again by a reload after a refusal. It leads to the
-//! page with the form: the nearest page above it, or the one in [`FORM_PAGES`].
+//! Addresses that people type, bookmark or reload, and that lead to the page they belong to. An address of the
+//! console that takes only forms is opened again by a reload after a refusal. It leads to the page with the
+//! form: the nearest page above it, or the one in [`FORM_PAGES`].
 
 use rocket::http::Method;
 use rocket::response::Responder;

@@ -1,5 +1,3 @@
-//! The service's own style sheets, scripts and pictures, embedded in the program.
-
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, get};
 

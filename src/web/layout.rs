@@ -1,5 +1,3 @@
-//! The context of the layout of every page.
-
 use rocket_dyn_templates::Template;
 use serde::Serialize;
 

@@ -1,7 +1,6 @@
-//! The service's own legal texts: privacy, terms and others.
-//!
-//! They are Markdown templates with the operator's name and the installation's settings; a file of
-//! the same name in the operator's folder replaces a text.
+//! The service's own legal texts: privacy, terms and others. They are Markdown templates with the
+//! operator's name and the installation's settings; a file of the same name in the operator's
+//! folder replaces a text.
 
 use std::io::ErrorKind;
 use std::path::Path;

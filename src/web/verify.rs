@@ -15,7 +15,6 @@ use crate::http::html::markdown::negotiated;
 
 described_routes![verify];
 
-/// The page as one file.
 pub const PAGE: &str = include_str!("verify.html");
 
 /// The page may only run its own script and show its own style.

@@ -1,5 +1,3 @@
-//! The public page of a watched site.
-
 use rocket::{State, get};
 use rocket_dyn_templates::context;
 

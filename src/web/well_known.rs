@@ -1,5 +1,3 @@
-//! Files with well-known names (RFC 8615).
-
 use chrono::Duration;
 use rocket::http::ContentType;
 use rocket::{State, get};

@@ -1,7 +1,6 @@
-//! The page on which visitors see their choice at a site, and withdraw it.
-//!
-//! Browsers do not send the fragment of its address, which contains the ids: the page is the same
-//! for everybody, and its script (`scripts-src/your-data`) requests the rest.
+//! The page on which visitors see their choice at a site, and withdraw it. Browsers do not send the
+//! fragment of its address, which contains the ids: the page is the same for everybody, and its
+//! script (`scripts-src/your-data`) requests the rest.
 
 use rocket::http::Header;
 use rocket::response::{self, Responder};

@@ -96,7 +96,6 @@ pub struct DeliveryList {
     pub waiting: i64,
 }
 
-/// Lists the latest deliveries to an endpoint.
 pub struct ListDeliveries;
 
 impl Capability for ListDeliveries {

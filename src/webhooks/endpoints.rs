@@ -27,7 +27,6 @@ const MOST: i64 = 5;
 /// Period after a rotation during which the previous secret still signs.
 const OVERLAP: Duration = Duration::days(1);
 
-/// Creates an endpoint; its secret is shown only here.
 pub struct CreateWebhook;
 
 impl Capability for CreateWebhook {
@@ -161,7 +160,6 @@ pub struct DeletedWebhook {
     deleted: bool,
 }
 
-/// Deletes an endpoint and its pending deliveries.
 pub struct DeleteWebhook;
 
 impl Capability for DeleteWebhook {

@@ -20,7 +20,6 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     Ok(EndpointList { webhooks })
 }
 
-/// Lists the account's endpoints, without their secrets.
 pub struct ListWebhooks;
 
 impl Capability for ListWebhooks {

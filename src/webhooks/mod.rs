@@ -1,8 +1,7 @@
-//! Webhooks: customers' endpoints, deliveries to them, and their results.
-//!
-//! Features write events in the transactions that cause them (`infra::events`). One node at a time
-//! sends an endpoint's events (`sending`), signed according to standardwebhooks.com, with a body
-//! built from the current state (`body`, `news`).
+//! Webhooks: customers' endpoints, deliveries to them, and their results. Features write events in
+//! the transactions that cause them (`infra::events`). One node at a time sends an endpoint's
+//! events (`sending`), signed according to standardwebhooks.com, with a body built from the current
+//! state (`body`, `news`).
 
 pub mod body;
 pub mod chat;

@@ -1,10 +1,8 @@
-use tracing::Instrument;
 use uuid::Uuid;
 
 use super::endpoint::PausedBecause;
 use super::paused_mail;
 use super::store::endpoints::update_paused;
-use crate::accounts::mails::delivery::deliver;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
@@ -27,15 +25,14 @@ pub async fn pause(
     let because = because.as_str();
     tracing::warn!(%account_id, %endpoint_id, because, "a webhook was paused");
     if let Some(mail) = mail {
-        tokio::spawn(send(infra.clone(), mail).in_current_span());
+        infra.spawn(|infra| send(infra, mail));
     }
     Ok(())
 }
 
 async fn send(infra: Infra, mail: ClaimedMail) {
-    let _held = infra.shutdown.hold();
     let rendered = paused_mail::rendered(&infra, &mail).await;
-    if let Err(error) = deliver(&infra, &mail, rendered).await {
+    if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
         tracing::error!(?error, "a mail that is refused could not be taken out");
     }
 }

@@ -1,5 +1,3 @@
-//! Re-encryption of the endpoints' secrets after a change of the receipt secrets.
-
 use uuid::Uuid;
 
 use super::store::sealed;

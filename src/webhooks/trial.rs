@@ -1,5 +1,3 @@
-//! A test event, sent while its owner waits for the result.
-
 use chrono::{DateTime, Utc};
 use serde_json::json;
 

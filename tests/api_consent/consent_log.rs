@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::consent::app_with_site;
 use crate::support::story::Site;
 use crate::support::tools::{call, done};
+use crate::support::visitors::fields;
 use crate::support::{Account, Answer, App};
 
 async fn page(app: &App, ann: &Account, site: &Site, query: &str) -> Value {
@@ -293,4 +294,82 @@ async fn a_key_of_one_account_brings_no_key_for_another() {
     issue(&ben.account_id).await.refused(404, "account not found");
     issue(&ann.account_id).await.expect(201);
     issue("").await.expect(201);
+}
+
+#[tokio::test]
+async fn the_log_has_the_newest_choice_first_with_its_receipt() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    let answers = [
+        app.recorded(&site.acceptance("one")).await,
+        app.recorded(&site.refusal("two", "declined")).await,
+        app.recorded(&site.refusal("one", "withdrawn")).await,
+    ];
+    let path = format!("/v1/pixels/{}/consent", site.pixel_id);
+    let log = app.call(Method::GET, &path, &key, Value::Null).await.expect(200);
+    assert_eq!(fields(&log), ["events", "next", "next_before", "pixel_id"]);
+    assert_eq!(log["pixel_id"], json!(site.pixel_id));
+    let events = log["events"].as_array().unwrap();
+    assert_eq!(events.len(), 3);
+    for (event, answer) in events.iter().rev().zip(&answers) {
+        assert_eq!(event["receipt"], answer["receipt"]);
+        assert_eq!(event["signature"], answer["signature"]);
+        assert_eq!(event["signature_alg"], "hmac-sha256");
+        for (field, value) in event["receipt"].as_object().unwrap() {
+            assert_eq!(&event[field], value, "{field}");
+        }
+        assert_eq!(fields(event).len(), fields(&event["receipt"]).len() + 4);
+        assert!(app.verifies(&event["receipt"], event["signature"].as_str().unwrap()).await);
+    }
+}
+
+#[tokio::test]
+async fn the_log_can_be_read_by_state() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    app.recorded(&site.acceptance("one")).await;
+    app.recorded(&site.refusal("two", "declined")).await;
+    app.recorded(&site.refusal("one", "withdrawn")).await;
+    let path = format!("/v1/pixels/{}/consent", site.pixel_id);
+    for state in ["accepted", "declined", "withdrawn"] {
+        let path = format!("{path}?state={state}");
+        let log = app.call(Method::GET, &path, &key, Value::Null).await.expect(200);
+        let events = log["events"].as_array().unwrap();
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0]["consent_state"], state);
+    }
+    let older = app.recorded(&site.acceptance("three")).await;
+    let newer = app.recorded(&site.acceptance("four")).await;
+    let log = app.call(Method::GET, &format!("{path}?state=accepted"), &key, Value::Null).await;
+    let events = log.expect(200)["events"].as_array().unwrap().clone();
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[0]["receipt"], newer["receipt"], "the newest is first");
+    assert_eq!(events[1]["receipt"], older["receipt"]);
+    for state in ["", "Accepted", "pending", "accepted,declined", "%ff"] {
+        let path = format!("{path}?state={state}");
+        let answer = app.call(Method::GET, &path, &key, Value::Null).await;
+        answer.refused(400, "invalid state");
+    }
+}
+
+#[tokio::test]
+async fn the_log_has_at_most_200_rows() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    for number in 0..203 {
+        app.recorded(&site.refusal(&format!("visitor-{number}"), "declined")).await;
+    }
+    let events = app.log(&key, &site.pixel_id).await;
+    let visitors = events.iter().map(|event| event["visitor_id"].as_str().unwrap().to_owned());
+    let expected = (3..203).rev().map(|number| format!("visitor-{number}"));
+    assert!(visitors.eq(expected));
+}
+
+#[tokio::test]
+async fn reading_the_log_needs_an_active_account() {
+    let app = App::spawn().await;
+    app.refuses_all_but_active_accounts(Method::GET, "/v1/pixels/unknown/consent").await;
 }

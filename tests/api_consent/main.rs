@@ -32,6 +32,7 @@ mod shared_choice;
 mod shown_notice;
 mod stats;
 mod test_hosts;
+mod test_pixel_isolation;
 mod test_pixels;
 mod user_action;
 mod verify;

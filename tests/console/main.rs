@@ -14,6 +14,7 @@ mod addresses;
 mod choices;
 mod contacts;
 mod erasure_requests;
+mod evidence;
 mod install;
 mod lapsed;
 mod members;

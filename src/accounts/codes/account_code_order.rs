@@ -73,7 +73,6 @@ pub async fn order_sign_in(
     Ok(CodeOrdered { sent: true, expires_at, token })
 }
 
-/// Mails a code for what the caller means to do with the account.
 pub struct OrderCode;
 
 impl Capability for OrderCode {

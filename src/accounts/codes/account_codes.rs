@@ -1,8 +1,7 @@
-//! Codes that prove access to a mailbox: six digits, one purpose, 15 minutes.
-//!
-//! A code works only for its asker (the holders of the account's keys, or a signed-in member), so
-//! guesses of others neither succeed nor count, and nobody can lock an owner out. Only hashes are
-//! stored; the redeemer names the address.
+//! Codes that prove access to a mailbox: six digits, one purpose, 15 minutes. A code works only for
+//! its asker (the holders of the account's keys, or a signed-in member), so guesses of others
+//! neither succeed nor count, and nobody can lock an owner out. Only hashes are stored; the
+//! redeemer names the address.
 
 use chrono::{DateTime, Duration, Utc};
 use sha2::{Digest, Sha256};

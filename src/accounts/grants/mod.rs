@@ -1,5 +1,4 @@
 //! Grants: what members let apps do at the tool server. They are listed and revoked next to keys.
-//!
 //! The protocol by which an app obtains one is in `oauth`.
 
 pub mod holder;
@@ -175,7 +174,6 @@ pub async fn note_exceeded(infra: &Infra, grant_id: &str) -> Result<()> {
     store::update_grant_exceeded(&mut *infra.pool.acquire().await?, grant_id, now).await
 }
 
-/// Ends a grant and all of its tokens.
 pub async fn end(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -190,7 +188,6 @@ pub async fn end(
     Ok(())
 }
 
-/// Ends the grants that were given in a session.
 pub async fn end_of_session(infra: &Infra, session_id: Uuid) -> Result<()> {
     delete_grants_of_session(&mut *infra.pool.acquire().await?, session_id).await
 }

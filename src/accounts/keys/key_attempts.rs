@@ -1,8 +1,6 @@
-//! Failed API keys, counted per client address.
-//!
-//! An address with too many failures is refused before its next key is looked up, until its bucket
-//! refills. Keys that were recently valid are still looked up: a neighbour's broken program must
-//! not stop a working integration.
+//! Failed API keys, counted per client address. An address with too many failures is refused before
+//! its next key is looked up, until its bucket refills. Keys that were recently valid are still
+//! looked up: a neighbour's broken program must not stop a working integration.
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
-//! The time of the last use of each key, to the hour.
-//!
-//! A request only reads memory. Once an hour, a node queues the use, which is written in the
-//! background; a lost one costs an hour of accuracy.
+//! The time of the last use of each key, to the hour. A request only reads memory. Once an hour, a
+//! node queues the use, which is written in the background; a lost one costs an hour of accuracy.
 
 use std::sync::Arc;
 

@@ -153,7 +153,6 @@ fn is_prefix(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The account's keys that work.
 pub struct ListApiKeys;
 
 impl Capability for ListApiKeys {

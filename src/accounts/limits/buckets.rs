@@ -1,7 +1,6 @@
-//! Token buckets stored in the database, so that all nodes share them.
-//!
-//! A [`BucketKey`] is made from normalised values, never from text of a request: a different
-//! spelling must not give access to another bucket. Keys are stored hashed.
+//! Token buckets stored in the database, so that all nodes share them. A [`BucketKey`] is made from
+//! normalised values, never from text of a request: a different spelling must not give access to
+//! another bucket. Keys are stored hashed.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -61,7 +60,6 @@ impl BucketKey {
         Self::named("invited sign-in", mailbox.as_str())
     }
 
-    /// The same, requested from one network.
     pub fn invited_sign_ins_from(mailbox: &Mailbox, net: Net) -> Self {
         let whose = format!("{} {}", mailbox.as_str(), hex::encode(net.digest()));
         Self::named("invited sign-in", &whose)

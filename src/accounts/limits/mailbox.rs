@@ -1,9 +1,8 @@
 //! The limit of mails to a mailbox, whatever causes them, shared by all nodes. It reveals nothing
 //! about accounts: a requested code counts whether or not the address has one. Without a mail
-//! server nothing is counted.
-//!
-//! Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the
-//! plain spelling has a small reserve, so that the owner can still sign up.
+//! server nothing is counted. Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these
+//! have emptied its bucket, the plain spelling has a small reserve, so that the owner can still
+//! sign up.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;

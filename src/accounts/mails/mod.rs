@@ -1,4 +1,3 @@
-pub mod delivery;
 pub mod owners_mail;
 pub mod preferences;
 pub mod safety;

@@ -1,5 +1,3 @@
-//! The kinds of mail that an account receives: all that it has not turned off.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,35 +40,6 @@ pub struct MailPreferences {
     pub new_sign_in: bool,
 }
 
-impl MailPreferences {
-    fn without(off: &[MailSwitch]) -> Self {
-        let on = |switch| !off.contains(&switch);
-        Self {
-            trial_ending: on(MailSwitch::TrialEnding),
-            allowance: on(MailSwitch::Allowance),
-            payment_failed: on(MailSwitch::PaymentFailed),
-            tag_vanished: on(MailSwitch::TagVanished),
-            pixel_ending: on(MailSwitch::PixelEnding),
-            erasure_requests: on(MailSwitch::ErasureRequests),
-            silence: on(MailSwitch::Silence),
-            new_key: true,
-            new_sign_in: true,
-        }
-    }
-
-    pub fn has(&self, switch: MailSwitch) -> bool {
-        match switch {
-            MailSwitch::TrialEnding => self.trial_ending,
-            MailSwitch::Allowance => self.allowance,
-            MailSwitch::PaymentFailed => self.payment_failed,
-            MailSwitch::TagVanished => self.tag_vanished,
-            MailSwitch::PixelEnding => self.pixel_ending,
-            MailSwitch::ErasureRequests => self.erasure_requests,
-            MailSwitch::Silence => self.silence,
-        }
-    }
-}
-
 /// What is to change; what is left out stays.
 #[derive(Default, Deserialize, JsonSchema, ToSchema)]
 pub struct MailChange {
@@ -91,20 +60,6 @@ pub struct MailChange {
 }
 
 impl MailChange {
-    pub fn of(wanted: impl Fn(MailSwitch) -> bool) -> Self {
-        Self {
-            trial_ending: Some(wanted(MailSwitch::TrialEnding)),
-            allowance: Some(wanted(MailSwitch::Allowance)),
-            payment_failed: Some(wanted(MailSwitch::PaymentFailed)),
-            tag_vanished: Some(wanted(MailSwitch::TagVanished)),
-            pixel_ending: Some(wanted(MailSwitch::PixelEnding)),
-            erasure_requests: Some(wanted(MailSwitch::ErasureRequests)),
-            silence: Some(wanted(MailSwitch::Silence)),
-            new_key: None,
-            new_sign_in: None,
-        }
-    }
-
     fn check(&self) -> Result<()> {
         for (name, wanted) in [("new_key", self.new_key), ("new_sign_in", self.new_sign_in)] {
             if wanted == Some(false) {
@@ -113,18 +68,44 @@ impl MailChange {
         }
         Ok(())
     }
+}
 
-    fn wanted(&self, switch: MailSwitch) -> Option<bool> {
-        match switch {
-            MailSwitch::TrialEnding => self.trial_ending,
-            MailSwitch::Allowance => self.allowance,
-            MailSwitch::PaymentFailed => self.payment_failed,
-            MailSwitch::TagVanished => self.tag_vanished,
-            MailSwitch::PixelEnding => self.pixel_ending,
-            MailSwitch::ErasureRequests => self.erasure_requests,
-            MailSwitch::Silence => self.silence,
+macro_rules! switches {
+    ($($field:ident: $switch:ident),+ $(,)?) => {
+        impl MailPreferences {
+            fn without(off: &[MailSwitch]) -> Self {
+                Self {
+                    $($field: !off.contains(&MailSwitch::$switch),)+
+                    new_key: true,
+                    new_sign_in: true,
+                }
+            }
+
+            pub fn has(&self, switch: MailSwitch) -> bool {
+                match switch { $(MailSwitch::$switch => self.$field,)+ }
+            }
         }
-    }
+
+        impl MailChange {
+            pub fn of(wanted: impl Fn(MailSwitch) -> bool) -> Self {
+                Self { $($field: Some(wanted(MailSwitch::$switch)),)+ ..Self::default() }
+            }
+
+            fn wanted(&self, switch: MailSwitch) -> Option<bool> {
+                match switch { $(MailSwitch::$switch => self.$field,)+ }
+            }
+        }
+    };
+}
+
+switches! {
+    trial_ending: TrialEnding,
+    allowance: Allowance,
+    payment_failed: PaymentFailed,
+    tag_vanished: TagVanished,
+    pixel_ending: PixelEnding,
+    erasure_requests: ErasureRequests,
+    silence: Silence,
 }
 
 pub fn cannot_be_turned_off(name: &str) -> Error {
@@ -148,7 +129,6 @@ pub async fn is_wanted(
     Ok(!store::is_off(connection, account_id, switch).await?)
 }
 
-/// Turns mails of the caller's account on and off.
 pub struct ChangeMailPreferences;
 
 impl Capability for ChangeMailPreferences {
@@ -204,7 +184,6 @@ pub async fn turn(
     Ok(())
 }
 
-/// Which mails the account gets.
 pub struct ReadMailPreferences;
 
 impl Capability for ReadMailPreferences {

@@ -3,9 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use tracing::Instrument;
 
-use super::delivery::deliver;
 use super::owners_mail::{is_told_news, to};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
@@ -122,15 +120,12 @@ pub async fn put_new_grant(
 
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let sending = async move {
-        let _held = held;
+    infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;
-        if let Err(error) = deliver(&infra, &mail, rendered).await {
+        if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
             tracing::error!(?error, "a mail that is refused could not be taken out");
         }
-    };
-    tokio::spawn(sending.in_current_span());
+    });
 }
 
 /// Renders the mail; `None` once the account is deleted or suspended, or no longer has the address.

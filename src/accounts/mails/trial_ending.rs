@@ -1,9 +1,6 @@
-//! Notifies owners seven days and one day before their trial ends.
-
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::delivery::deliver;
 use super::owners_mail::{is_told_news, wanted};
 use super::store;
 use super::switch::MailSwitch;
@@ -72,7 +69,7 @@ async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> 
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
     let rendered = rendered(infra, &mail).await;
-    deliver(infra, &mail, rendered).await.map(Some)
+    infra.outbox.deliver(&mail, rendered).await.map(Some)
 }
 
 fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {

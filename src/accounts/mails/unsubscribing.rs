@@ -1,8 +1,7 @@
-//! Unsubscribing from a kind of mail by the link in the mail, without signing in (RFC 8058).
-//!
-//! The link contains the account, the kind and an HMAC-SHA256 over both and the address, under a
-//! key derived from the receipt secrets. So nothing is stored, nobody else can create a link, and
-//! links to a former address have no effect.
+//! Unsubscribing from a kind of mail by the link in the mail, without signing in (RFC 8058). The
+//! link contains the account, the kind and an HMAC-SHA256 over both and the address, under a key
+//! derived from the receipt secrets. So nothing is stored, nobody else can create a link, and links
+//! to a former address have no effect.
 
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::hmac::{self, HMAC_SHA256, Key};
@@ -45,7 +44,6 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     told(&mut connection, &account, switch).await
 }
 
-/// Turns the kind of mail off. Idempotent.
 pub async fn turn_off(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     let (account_id, switch, tag) = parts(token).ok_or(Error::MailLinkNotFound)?;
     let mut transaction = infra.pool.begin().await?;

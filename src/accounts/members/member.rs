@@ -1,8 +1,6 @@
-//! The members of an account.
-//!
-//! The account's own address is its first member: it has full scope, no row, and changes with the
-//! address. Other members are rows of `members`, with a scope as their role. An address may be a
-//! member of several accounts.
+//! The members of an account. The account's own address is its first member: it has full scope, no
+//! row, and changes with the address. Other members are rows of `members`, with a scope as their
+//! role. An address may be a member of several accounts.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;

@@ -1,7 +1,6 @@
 //! Ends everything that depends on a membership, in the same transaction: sessions, grants of apps,
-//! mailed codes, and incomplete sign-ins.
-//!
-//! Keys stay, because they belong to the account. The caller must hold the lock on the account's row.
+//! mailed codes, and incomplete sign-ins. Keys stay, because they belong to the account. The caller
+//! must hold the lock on the account's row.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

@@ -1,9 +1,7 @@
 //! Changes of an account's address: immediate with a code from the current mailbox, delayed by seven days
-//! without one.
-//!
-//! The mailbox of an account is its second factor, so a person who can only read the new mailbox must not
-//! replace it at once. Until a pending change takes effect, all mail goes to the current mailbox, and its
-//! reader can cancel the change.
+//! without one. The mailbox of an account is its second factor, so a person who can only read the new
+//! mailbox must not replace it at once. Until a pending change takes effect, all mail goes to the current
+//! mailbox, and its reader can cancel the change.
 
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;

@@ -1,7 +1,6 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use tracing::Instrument;
 
 use crate::accounts::account::Account;
 use crate::accounts::introduction::moment;
@@ -66,13 +65,10 @@ pub async fn put_step(
 
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let sending = async move {
-        let _held = held;
+    infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;
         infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await;
-    };
-    tokio::spawn(sending.in_current_span());
+    });
 }
 
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {

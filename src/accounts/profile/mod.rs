@@ -81,7 +81,6 @@ pub struct Changed {
     pub is_pending: bool,
 }
 
-/// Changes name and address of the caller's account, all of it or nothing.
 pub struct ChangeAccount;
 
 impl Capability for ChangeAccount {

@@ -1,8 +1,7 @@
-//! Sessions of members in browsers. Only this module opens, rotates and ends them.
-//!
-//! A browser holds a random secret, the database its SHA-256. A sign-in always opens a new session, which
-//! prevents session fixation. Switching the account or changing its address rotates the secret but keeps the
-//! session's id, age and expiry. A session belongs to a membership, not to an address, and ends with it.
+//! Sessions of members in browsers. Only this module opens, rotates and ends them. A browser holds a random
+//! secret, the database its SHA-256. A sign-in always opens a new session, which prevents session fixation.
+//! Switching the account or changing its address rotates the secret but keeps the session's id, age and
+//! expiry. A session belongs to a membership, not to an address, and ends with it.
 
 pub(super) mod store;
 

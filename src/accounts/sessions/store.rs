@@ -3,6 +3,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::infra::deletion;
 use crate::types::ids::AccountId;
 
 pub struct NewRow<'a> {
@@ -261,19 +262,4 @@ pub async fn delete_sessions_since(
     Ok(deleted.rows_affected())
 }
 
-/// Forgets sessions that are over.
-pub async fn delete_expired(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    limit: i64,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM sessions WHERE token_hash IN (
-             SELECT token_hash FROM sessions WHERE expires_at <= $1 LIMIT $2)",
-        now,
-        limit,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
+deletion!(delete_expired, "sessions", "token_hash", "expires_at <= $1");

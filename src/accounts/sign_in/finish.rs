@@ -34,7 +34,6 @@ pub struct FinishSignIn;
 
 /// What the browser sends.
 pub struct SignInProof {
-    /// The secret of the sign-in.
     pub secret: Option<String>,
     pub code: String,
     /// What the browser is called in the list of sessions.

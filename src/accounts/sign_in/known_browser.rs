@@ -1,10 +1,8 @@
-//! Browsers that have signed in to a mailbox before, identified by a long-lived cookie.
-//!
-//! Their sign-ins have separate buckets, so that strangers who exhaust those of the mailbox cannot
-//! lock its owner out. The cookie grants no access: a sign-in still needs the mailed digits.
-//!
-//! The value is a random id and, for each mailbox, the day of the last sign-in and a signature over
-//! id, day and mailbox, separated by dots. It names no mailbox.
+//! Browsers that have signed in to a mailbox before, identified by a long-lived cookie. Their
+//! sign-ins have separate buckets, so that strangers who exhaust those of the mailbox cannot lock
+//! its owner out. The cookie grants no access: a sign-in still needs the mailed digits. The value
+//! is a random id and, for each mailbox, the day of the last sign-in and a signature over id, day
+//! and mailbox, separated by dots. It names no mailbox.
 
 use chrono::{DateTime, Duration, Utc};
 

@@ -11,7 +11,7 @@ use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
@@ -78,10 +78,7 @@ pub async fn send(
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(()) };
     let rendered = rendered(infra, &mail).await;
-    if infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
-        let mut connection = infra.pool.acquire().await?;
-        infra.outbox.cancel(&mut connection, &mail).await?;
-    }
+    infra.outbox.deliver(&mail, rendered).await?;
     Ok(())
 }
 

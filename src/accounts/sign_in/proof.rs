@@ -1,5 +1,3 @@
-//! How people prove who they are to the console.
-
 use crate::infra::Infra;
 
 /// How people prove who they are to this service.

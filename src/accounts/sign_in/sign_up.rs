@@ -1,10 +1,7 @@
 //! Signing up in the console where mails are sent: a sign-in whose digits arrive in the confirmation mail of
-//! a new account, or in a sign-in mail when the address has an account.
-//!
-//! The answer must not reveal whether an account exists, so the work before it is the same: one mail is
-//! counted and one sign-in is stored. Everything else happens afterwards, in a separate task.
-
-use tracing::Instrument;
+//! a new account, or in a sign-in mail when the address has an account. The answer must not reveal whether
+//! an account exists, so the work before it is the same: one mail is counted and one sign-in is stored.
+//! Everything else happens afterwards, in a separate task.
 
 use super::mail::{self, Counting};
 use super::proof::{Proof, takes_signups};
@@ -35,14 +32,11 @@ pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
     insert(&mut transaction, &secrets, email, None, now + VERIFICATION_LIFE).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let opening = async move {
-        let _held = held;
+    infra.spawn(|infra| async move {
         if let Err(error) = open_or_mail(&infra, signup, &secrets).await {
             tracing::error!(?error, "a sign-up in the console led to no mail");
         }
-    };
-    tokio::spawn(opening.in_current_span());
+    });
     Ok(started)
 }
 
@@ -60,7 +54,6 @@ async fn open_or_mail(infra: &Infra, signup: Signup, secrets: &Secrets) -> Resul
 /// Opens an account and leads into it.
 pub struct SignUp;
 
-/// Who signs up, and in which browser.
 pub struct SignUpRequest {
     pub email: String,
     pub display_name: String,

@@ -1,6 +1,5 @@
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
-use tracing::Instrument;
 
 use super::known_browser::{KnownBrowser, KnownBrowsers};
 use super::mail::{self, Counting};
@@ -74,15 +73,12 @@ pub async fn start(
     insert(&mut transaction, &secrets, &email, destination.as_ref(), expires_at).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let mailing = async move {
-        let _held = held;
+    infra.spawn(|infra| async move {
         let sent = mail::send(&infra, &email, &secrets, destination, Counting::SignIn(net)).await;
         if let Err(error) = sent {
             tracing::error!(?error, "the code of a sign-in was not mailed");
         }
-    };
-    tokio::spawn(mailing.in_current_span());
+    });
     Ok(started)
 }
 
@@ -128,7 +124,6 @@ async fn admit(
 /// The first step: six digits are mailed, should the address be a member's.
 pub struct StartSignIn;
 
-/// Who wants to sign in.
 pub struct SignInRequest {
     pub email: String,
     /// The cookie that identifies a browser that has signed in before.

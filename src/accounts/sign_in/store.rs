@@ -3,6 +3,7 @@ use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::infra::deletion;
 use crate::types::ids::AccountId;
 
 pub struct NewRow<'a> {
@@ -146,22 +147,7 @@ pub async fn delete_sign_in(connection: &mut PgConnection, token_hash: &[u8]) ->
     Ok(())
 }
 
-/// Forgets sign-ins that are over.
-pub async fn delete_expired(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    limit: i64,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM sign_ins WHERE token_hash IN (
-             SELECT token_hash FROM sign_ins WHERE expires_at <= $1 LIMIT $2)",
-        now,
-        limit,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
+deletion!(delete_expired, "sign_ins", "token_hash", "expires_at <= $1");
 
 pub async fn delete_of_address(connection: &mut PgConnection, address: &str) -> Result<u64> {
     let deleted =

@@ -1,5 +1,3 @@
-//! Signing in with an API key, where the service cannot send mail.
-
 use super::proof::Proof;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::Capability;
@@ -14,7 +12,6 @@ use crate::infra::Infra;
 /// A session for the holder of an API key, where no mail can be sent.
 pub struct SignInWithKey;
 
-/// The browser that signs in.
 pub struct OfBrowser {
     pub browser: String,
     /// The secret of the browser's present session, if it has one.

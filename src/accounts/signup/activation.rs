@@ -21,9 +21,8 @@ pub struct Activated {
     pub plan: Plan,
 }
 
-/// Makes the account active, whether its address is confirmed or not; the plan stays.
-///
-/// A suspension is the operator's to lift, so a suspended account is refused and stays as it is.
+/// Makes the account active, whether its address is confirmed or not; the plan stays. A suspension
+/// is the operator's to lift, so a suspended account is refused and stays as it is.
 pub struct ActivateAccount;
 
 impl Capability for ActivateAccount {

@@ -1,14 +1,12 @@
-//! Codes on request, for a person who has lost the signup token.
-//!
-//! Known and unknown addresses get the same answer after the same work; the account is looked up
-//! and mailed afterwards, in a separate task that shutdown waits for. A failed mail is only logged,
-//! and its pause counts: returning it would reveal that the address is known.
+//! Codes on request, for a person who has lost the signup token. Known and unknown addresses get
+//! the same answer after the same work; the account is looked up and mailed afterwards, in a
+//! separate task that shutdown waits for. A failed mail is only logged, and its pause counts:
+//! returning it would reveal that the address is known.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use tracing::Instrument;
 use utoipa::ToSchema;
 
 use super::confirmation_mail;
@@ -88,14 +86,11 @@ impl Capability for ResendCode {
         let too_many = |retry_after| Error::CodeTooSoon { retry_after };
         mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
         transaction.commit().await?;
-        let (infra, held) = (infra.clone(), infra.shutdown.hold());
-        let mailing = async move {
-            let _held = held;
+        infra.spawn(|infra| async move {
             if let Err(error) = mail_code(&infra, &email).await {
                 tracing::error!(?error, "a requested code was not mailed");
             }
-        };
-        tokio::spawn(mailing.in_current_span());
+        });
         Ok(CodeSent { sent: true })
     }
 }

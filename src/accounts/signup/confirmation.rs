@@ -202,7 +202,6 @@ fn confirmation(account: &Account, already_verified: bool, key: Option<ApiKey>) 
     }
 }
 
-/// The address is confirmed by the link.
 pub struct ConfirmByLink;
 
 impl Capability for ConfirmByLink {

@@ -94,11 +94,10 @@ impl Access for SigningUp {
     }
 }
 
-/// Opens an account and mails what verifies its address.
-///
-/// For a caller with an unlimited key (`by_operator`) there is an API key at once and no mail is
-/// sent. When the mail cannot be sent no account remains, so that the same call can be made again;
-/// when it may have been sent the account stays, and the mail is tried again.
+/// Opens an account and mails what verifies its address. For a caller with an unlimited key
+/// (`by_operator`) there is an API key at once and no mail is sent. When the mail cannot be sent no
+/// account remains, so that the same call can be made again; when it may have been sent the account
+/// stays, and the mail is tried again.
 pub struct CreateAccount;
 
 impl Capability for CreateAccount {

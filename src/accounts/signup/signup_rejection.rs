@@ -1,7 +1,6 @@
-//! Rejection of a sign-up: closes an account that somebody opened with another person's address.
-//!
-//! The links of the confirmation mails prove that their holder reads the mailbox, even after they can no
-//! longer confirm. Only an unused account is closed; the mailbox' owner gets access to a used one by a code.
+//! Rejection of a sign-up: closes an account that somebody opened with another person's address. The links
+//! of the confirmation mails prove that their holder reads the mailbox, even after they can no longer
+//! confirm. Only an unused account is closed; the mailbox' owner gets access to a used one by a code.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -80,7 +79,6 @@ async fn is_in_use(
     erasure::is_in_use(connection, &account.account_id, checkouts_since).await
 }
 
-/// An account that somebody else opened is closed.
 pub struct DisownAccount;
 
 impl Capability for DisownAccount {

@@ -42,7 +42,6 @@ pub struct RenewedToken {
 }
 
 /// Issues a new signup token for the code of the account's address; the old token ends, with its keys.
-///
 /// The code brings one token. It does not confirm the address by itself, but may be used for that
 /// afterwards, so that one mail is enough for both. What does not fit together (account, address,
 /// code) is always `invalid code`, and counts as a wrong try.

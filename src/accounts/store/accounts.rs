@@ -12,7 +12,6 @@ pub struct NewAccount<'a> {
     pub email: &'a str,
     pub display_name: &'a str,
     pub external_user_id: Option<&'a str>,
-    /// Whether an operator vouches for the id.
     pub external_user_id_vouched: bool,
     pub referral_code: Option<&'a str>,
     pub status: Status,

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::accounts::scope::Scope;
 use crate::error::Result;
+use crate::infra::deletion;
 use crate::types::ids::AccountId;
 
 pub struct NewGrant<'a> {
@@ -91,7 +92,6 @@ pub async fn lock_grant(
     Ok(row)
 }
 
-/// Lists the grants of an account, oldest first.
 pub async fn list_grants(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -169,7 +169,6 @@ pub async fn delete_grants_of(
     Ok(())
 }
 
-/// Ends the grants of one app that a member gave.
 pub async fn delete_grants_of_app(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -228,18 +227,4 @@ pub async fn delete_grants_beyond(
     Ok(())
 }
 
-pub async fn delete_expired_grants(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    limit: i64,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM grants WHERE grant_id IN (
-             SELECT grant_id FROM grants WHERE expires_at <= $1 LIMIT $2)",
-        now,
-        limit,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
+deletion!(delete_expired_grants, "grants", "grant_id", "expires_at <= $1");

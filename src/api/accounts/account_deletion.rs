@@ -1,5 +1,3 @@
-//! HTTP routes of an account that leaves.
-
 use rocket::http::ContentType;
 use rocket::response::status::NoContent;
 use rocket::response::stream::ByteStream;

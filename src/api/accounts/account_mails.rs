@@ -1,5 +1,3 @@
-//! HTTP routes of what the account's own address is mailed.
-
 use rocket::{get, patch};
 
 use crate::accounts::capability::NoInput;

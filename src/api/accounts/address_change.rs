@@ -1,5 +1,4 @@
 //! HTTP routes of the link that cancels a change of an account's address; people open it in a browser.
-//!
 //! They use no capability: the link itself is the credential.
 
 use rocket::{State, get, post};

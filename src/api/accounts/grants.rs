@@ -1,5 +1,3 @@
-//! HTTP routes of grants: what members let apps do at the tool server.
-
 use rocket::response::status::NoContent;
 use rocket::{delete, get};
 

@@ -1,5 +1,3 @@
-//! HTTP routes of an account's members.
-
 use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, patch, post};

@@ -1,5 +1,3 @@
-//! HTTP routes of accounts and their confirmation.
-
 pub mod account;
 pub mod account_deletion;
 pub mod account_mails;

@@ -1,7 +1,6 @@
-//! HTTP routes of the link that turns a kind of mail off, for mail programs and for people.
-//!
-//! They name no capability: the link itself is the credential. Nothing is counted, since mail
-//! providers send what all their people click from a few addresses.
+//! HTTP routes of the link that turns a kind of mail off, for mail programs and for people. They
+//! name no capability: the link itself is the credential. Nothing is counted, since mail providers
+//! send what all their people click from a few addresses.
 
 use rocket::{State, get, post};
 use rocket_dyn_templates::{Template, context};

@@ -1,5 +1,3 @@
-//! HTTP routes of claims.
-
 use rocket::http::Status;
 use rocket::post;
 use rocket::response::status::Custom;

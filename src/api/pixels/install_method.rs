@@ -1,5 +1,3 @@
-//! The install method that requests about pixels may name.
-
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 use serde::Deserialize;

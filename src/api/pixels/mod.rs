@@ -1,5 +1,3 @@
-//! HTTP routes of pixel setup.
-
 pub mod claims;
 pub(super) mod install_method;
 

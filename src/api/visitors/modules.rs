@@ -1,5 +1,3 @@
-//! HTTP routes of the modules that the consent tag imports when a page needs them.
-
 use rocket::{State, get};
 
 use crate::app::App;

@@ -1,5 +1,3 @@
-//! HTTP routes of the scripts, and of what they ask.
-
 use rocket::response::Redirect;
 use rocket::{State, get};
 use schemars::JsonSchema;

@@ -1,5 +1,3 @@
-//! A request of a visitor's page, as it came: from whom, from where, when.
-
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
@@ -53,7 +51,6 @@ impl<'r> FromRequest<'r> for Visit<'r> {
     }
 }
 
-/// What [`Visit::admit`] may refuse.
 impl Refuses for Visit<'_> {
     fn refusals() -> Vec<Error> {
         vec![Error::TooManyRequests { retry_after: 20 }]

@@ -1,6 +1,5 @@
-//! The client of the payment provider's API: the six calls that the service makes.
-//!
-//! Requests are form-encoded with brackets for nesting, answers are JSON (<https://docs.stripe.com/api>).
+//! The client of the payment provider's API: the six calls that the service makes. Requests are
+//! form-encoded with brackets for nesting, answers are JSON (<https://docs.stripe.com/api>).
 
 pub mod invoice;
 pub mod provider_reference;

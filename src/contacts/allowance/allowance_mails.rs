@@ -4,7 +4,6 @@ use sqlx::PgConnection;
 
 use super::coverage::{Coverage, contacts_included, month_of, next_month};
 use crate::accounts::account::Account;
-use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
@@ -64,7 +63,7 @@ async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
     let rendered = rendered(infra, &mail).await;
-    deliver(infra, &mail, rendered).await.map(Some)
+    infra.outbox.deliver(&mail, rendered).await.map(Some)
 }
 
 fn is_told(account: &Account, now: DateTime<Utc>) -> bool {

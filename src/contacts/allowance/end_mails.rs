@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::{Coverage, PausedBecause};
 use crate::accounts::account::Account;
-use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
@@ -71,7 +70,7 @@ async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> 
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
     let rendered = rendered(infra, &mail).await;
-    deliver(infra, &mail, rendered).await.map(Some)
+    infra.outbox.deliver(&mail, rendered).await.map(Some)
 }
 
 fn end_of(account: &Account, now: DateTime<Utc>) -> Option<(PausedBecause, DateTime<Utc>)> {

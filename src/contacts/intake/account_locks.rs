@@ -1,7 +1,6 @@
-//! Serialises stores of contacts per account.
-//!
-//! Stores of one account wait for the lock on its row, and each would hold a connection meanwhile: one busy
-//! account could take all connections of a node. So they wait here first, without a connection.
+//! Serialises stores of contacts per account. Stores of one account wait for the lock on its row, and each
+//! would hold a connection meanwhile: one busy account could take all connections of a node. So they wait
+//! here first, without a connection.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

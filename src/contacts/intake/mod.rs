@@ -53,10 +53,9 @@ async fn refuse_test(
     Ok(Stored { pixel_id: pixel.pixel_id.test_id(), stored: 0, refused })
 }
 
-/// Stores people in one transaction: all that are permitted, or none on an error.
-///
-/// New ones count against the allowance of the pixel's owner, not the caller's. The lock on the owner's row
-/// until the commit serialises everything that counts; the lock on the pixel's row prevents its deletion.
+/// Stores people in one transaction: all that are permitted, or none on an error. New ones count against
+/// the allowance of the pixel's owner, not the caller's. The lock on the owner's row until the commit
+/// serialises everything that counts; the lock on the pixel's row prevents its deletion.
 pub async fn store_contacts(
     Contacts { infra, locks, .. }: &Contacts,
     caller: &Caller,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::contacts::contact::ContactConsent;
-use crate::contacts::store::consent::{JudgedContact, list_judged};
+use crate::contacts::store::consent::{EvaluatedContact, list_evaluated};
 use crate::contacts::store::reading::PlacedContact;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -36,16 +36,19 @@ impl Evaluation {
         let asked = found.iter().filter(|contact| contact.is_bound || self.is_late);
         let ids = asked.map(|contact| contact.contact.id).collect::<Vec<_>>();
         let now = self.infra.clock.now();
-        let judged = list_judged(&mut connection, &self.pixel_id, now, &ids).await?;
-        let mut judged =
-            judged.into_iter().map(|judged| (judged.id, judged)).collect::<HashMap<_, _>>();
+        let evaluated = list_evaluated(&mut connection, &self.pixel_id, now, &ids).await?;
+        let mut evaluated = evaluated
+            .into_iter()
+            .map(|evaluated| (evaluated.id, evaluated))
+            .collect::<HashMap<_, _>>();
         let readable = found.into_iter().filter_map(|mut placed| {
             if !placed.is_bound && !self.is_late {
                 return Some(placed);
             }
             // A missing contact was erased meanwhile.
-            let judged = judged.remove(&placed.contact.id).filter(|judged| !judged.is_hidden)?;
-            placed.contact.consent = consent_of(judged);
+            let evaluated =
+                evaluated.remove(&placed.contact.id).filter(|evaluated| !evaluated.is_hidden)?;
+            placed.contact.consent = consent_of(evaluated);
             Some(placed)
         });
         Ok(readable.collect())
@@ -53,13 +56,13 @@ impl Evaluation {
 }
 
 /// The consent of a visible contact: withdrawn and expired ones are hidden.
-fn consent_of(judged: JudgedContact) -> Option<ContactConsent> {
-    let reason = match (judged.is_in_force, judged.is_current) {
+fn consent_of(evaluated: EvaluatedContact) -> Option<ContactConsent> {
+    let reason = match (evaluated.is_in_force, evaluated.is_current) {
         (false, _) => Reason::ConsentOff,
         (true, false) => Reason::PolicyVersionStale,
         (true, true) => Reason::Ok,
     };
-    judged.bound.map(|(visitor_id, receipt_id)| ContactConsent {
+    evaluated.bound.map(|(visitor_id, receipt_id)| ContactConsent {
         visitor_id,
         receipt_id,
         permitted: reason == Reason::Ok,

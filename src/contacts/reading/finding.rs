@@ -1,5 +1,3 @@
-//! Finding one person.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -46,7 +44,6 @@ impl Capability for FindContact {
     }
 }
 
-/// The contacts with these ids that may be read now, from the primary.
 pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Result<Vec<Contact>> {
     let found = {
         let mut connection = infra.pool.acquire().await?;

@@ -1,7 +1,6 @@
-//! Reading contacts, by day, by cursor, or by changes.
-//!
-//! All are read and written out in batches, with a database connection only during a query, so that
-//! neither a large day nor a slow reader holds memory or connections.
+//! Reading contacts, by day, by cursor, or by changes. All are read and written out in batches,
+//! with a database connection only during a query, so that neither a large day nor a slow reader
+//! holds memory or connections.
 
 pub mod evaluation;
 pub mod finding;

@@ -13,7 +13,6 @@ use crate::types::ids::VisitorId;
 /// More people behind one browser are not listed.
 const MOST: usize = 20;
 
-/// The contacts of a visitor of a pixel.
 pub struct VisitorContacts {
     pub pixel_id: String,
     pub visitor_id: String,

@@ -1,5 +1,3 @@
-//! The capability that reads contacts.
-
 use super::selection::ReadRequest;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
@@ -9,7 +7,6 @@ use crate::contacts::reading::{self, Written};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// Contacts by cursor or by day.
 pub struct ReadContacts;
 
 impl Capability for ReadContacts {
@@ -22,7 +19,7 @@ impl Capability for ReadContacts {
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = ReadRequest;
-    /// Each door shapes what comes: a day may be too long to be held.
+    /// Each transport formats the chunks: a day may be too long for the memory.
     type Output = Written;
 
     fn refusals() -> Vec<Error> {

@@ -15,11 +15,11 @@ use crate::accounts::scope::Reads;
 use crate::contacts::contact::Contact;
 use crate::contacts::counts::CountRequest;
 use crate::contacts::store::reading as store;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::receipts::check::Reason;
-use crate::receipts::days::DayRange;
+use crate::receipts::days::{DayRange, wrong_order};
 use crate::types::csv::{BROKEN_OFF, lines};
 use crate::types::ids::PixelId;
 use crate::types::json::entries::Entries;
@@ -53,8 +53,7 @@ impl Capability for ExportSpreadsheet {
     type Output = Spreadsheet;
 
     fn refusals() -> Vec<Error> {
-        let from = FieldError::new(&["query", "from"], "must not be after to", "value_error");
-        vec![Error::PixelNotFound, Error::Validation(vec![from])]
+        vec![Error::PixelNotFound, wrong_order()]
     }
 
     /// The contacts are read twice, first for the names of their fields, so that only a batch is in memory.
@@ -101,7 +100,6 @@ impl Walk {
         }
     }
 
-    /// The next contacts that may be read; `None` at the end.
     async fn next(&mut self) -> Result<Option<Vec<Contact>>> {
         while let Some(day) = self.days.front().copied() {
             let found = {

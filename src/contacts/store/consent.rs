@@ -14,9 +14,8 @@ use crate::types::ids::{PixelId, VisitorId};
 const BINDING: i32 = 173_400_343;
 
 /// Prevents unnoticed receipts of a pixel's visitors while contacts are bound to them, until the
-/// transaction ends. It must be taken before any other lock, and before receipts are read.
-///
-/// The trigger looks for the lock on the machine of the pixel's rows. The count, whose result is
+/// transaction ends. It must be taken before any other lock, and before receipts are read. The
+/// trigger looks for the lock on the machine of the pixel's rows. The count, whose result is
 /// unused, makes the cluster send the statement there.
 pub async fn lock_binding(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
     query!(
@@ -33,7 +32,7 @@ pub async fn lock_binding(connection: &mut PgConnection, pixel_id: &PixelId) -> 
 /// Selects contacts of the pixel `$1` with the latest receipt of their visitor, and `is_hidden` at the time
 /// `$2`: hidden before, by that receipt, because a visitor refused after they were last stored, or because
 /// their consent had ended before it was given anew. The other columns and conditions are parameters.
-macro_rules! select_judged {
+macro_rules! select_evaluated {
     ([$($end:literal),+], $others:literal, $condition:literal, $($argument:expr),+ $(,)?) => {
         query!(
             "SELECT contact.id, contact.visitor_id IS NOT NULL AND (
@@ -78,7 +77,7 @@ macro_rules! select_judged {
     };
 }
 
-pub struct JudgedContact {
+pub struct EvaluatedContact {
     pub id: i64,
     pub is_hidden: bool,
     /// `None` without a consent.
@@ -88,14 +87,14 @@ pub struct JudgedContact {
     pub is_in_force: bool,
 }
 
-pub async fn list_judged(
+pub async fn list_evaluated(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     now: DateTime<Utc>,
     ids: &[i64],
-) -> Result<Vec<JudgedContact>> {
+) -> Result<Vec<EvaluatedContact>> {
     let rows = with_end!(
-        select_judged of "$1",
+        select_evaluated of "$1",
         "contact.visitor_id AS \"visitor_id: VisitorId\", contact.receipt_id,
          COALESCE(latest.policy_hash = (
              SELECT policy.policy_hash FROM consent_policies AS policy
@@ -108,7 +107,7 @@ pub async fn list_judged(
     .fetch_all(&mut *connection)
     .await?;
     let is_in_force = is_consent_in_force(connection, pixel_id).await?;
-    let judged = rows.into_iter().map(|row| JudgedContact {
+    let judged = rows.into_iter().map(|row| EvaluatedContact {
         id: row.id,
         is_hidden: row.is_hidden,
         bound: row.visitor_id.zip(row.receipt_id),
@@ -149,7 +148,7 @@ pub async fn list_known(
     hems: &[Hem],
 ) -> Result<Vec<KnownContact>> {
     let rows = with_end!(
-        select_judged of "$1",
+        select_evaluated of "$1",
         "contact.hem AS \"hem: Hem\",
          (SELECT max(receipt.seq) FROM contact_visitors AS bound
           JOIN consent_receipts AS receipt ON receipt.visitor_id = bound.visitor_id
@@ -206,7 +205,7 @@ pub async fn list_doubtful(
     limit: i64,
 ) -> Result<Vec<DoubtfulContact>> {
     let rows = with_end!(
-        select_judged of "$1",
+        select_evaluated of "$1",
         "latest.expires_at",
         "contact.hidden_at IS NULL AND contact.id IN (
              SELECT contact_id FROM contact_visitors

@@ -9,7 +9,7 @@ use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
 /// Pixels with visitors whose consent may have ended, or with contacts that are due.
-pub async fn list_pixels_to_judge(
+pub async fn list_pixels_to_evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
 ) -> Result<Vec<PixelId>> {

@@ -1,8 +1,6 @@
-//! Applies imported lists in chunks, on any node.
-//!
-//! Every step is one transaction, and only one step runs at a time, so no list is applied twice and
-//! a crash leaves no partial step. Rows are locked in the same order as when an account is erased:
-//! account, contacts, import.
+//! Applies imported lists in chunks, on any node. Every step is one transaction, and only one step
+//! runs at a time, so no list is applied twice and a crash leaves no partial step. Rows are locked
+//! in the same order as when an account is erased: account, contacts, import.
 
 use chrono::Duration;
 use sqlx::PgConnection;

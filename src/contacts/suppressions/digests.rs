@@ -1,9 +1,7 @@
-//! A parser for lists of digests, incremental.
-//!
-//! A list is CSV: cells are separated by comma, semicolon or tab, with or without quotes. Every
-//! cell with a SHA-256 digest counts, in hex or base64; a line without one is rejected. The first
-//! line is a header only if it consists of words and another line follows: a list that was not
-//! understood must not look like an empty one.
+//! A parser for lists of digests, incremental. A list is CSV: cells are separated by comma,
+//! semicolon or tab, with or without quotes. Every cell with a SHA-256 digest counts, in hex or
+//! base64; a line without one is rejected. The first line is a header only if it consists of words
+//! and another line follows: a list that was not understood must not look like an empty one.
 
 use encoding_rs::{CoderResult, Decoder, UTF_8};
 

@@ -8,13 +8,13 @@ use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Oversees;
 use crate::accounts::tool::Tool;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::hem::Hem;
-use crate::types::text::{page_limit, present};
+use crate::types::paging::{Page, wrong_limit};
 
 /// The maximum and default number of suppressions of a page.
-pub const MOST: i64 = 1_000;
+const MOST: u16 = 1_000;
 
 /// A page of an account's suppressions, in the order of their `hem`.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -47,30 +47,17 @@ impl Capability for ListSuppressions {
     type Output = SuppressionPage;
 
     fn refusals() -> Vec<Error> {
-        let limit = FieldError::new(&["query", "limit"], "must be from 1 to 1000", "value_error");
-        vec![Error::Validation(vec![limit])]
+        vec![wrong_limit(MOST)]
     }
 
     async fn run(infra: &Infra, caller: Caller, request: PageRequest) -> Result<SuppressionPage> {
-        let after = present(request.after.as_deref()).map(|text| {
-            Hem::parse(text).map_err(|_| wrong("after", "must be the next_after of a page"))
-        });
-        let after = after.transpose()?;
-        let limit = present(request.limit.as_deref()).map_or(Ok(MOST), |text| {
-            page_limit(text, MOST).ok_or_else(|| wrong("limit", "must be from 1 to 1000"))
-        })?;
+        let PageRequest { after, limit } = &request;
+        let page = Page::read("after", after, limit, MOST, |text| Hem::parse(text).ok())?;
         let mut connection = infra.pool.acquire().await?;
-        let mut suppressions =
-            store::list_suppressions(&mut connection, caller.account_id(), after, limit + 1)
-                .await?;
-        let limit = usize::try_from(limit).map_err(Error::internal)?;
-        let has_more = suppressions.len() > limit;
-        suppressions.truncate(limit);
-        let next_after = suppressions.last().filter(|_| has_more).map(|last| last.hem);
+        let (account_id, rows) = (caller.account_id(), page.rows());
+        let listing = store::list_suppressions(&mut connection, account_id, page.start, rows);
+        let mut suppressions = listing.await?;
+        let next_after = page.cut(&mut suppressions).map(|last| last.hem);
         Ok(SuppressionPage { suppressions, next_after })
     }
-}
-
-fn wrong(parameter: &str, msg: &str) -> Error {
-    Error::Validation(vec![FieldError::new(&["query", parameter], msg, "value_error")])
 }

@@ -1,7 +1,6 @@
-//! Suppressions: the people whom an account must never store again.
-//!
-//! A person is suppressed under the lock of the account's row, which every store of contacts holds
-//! too: earlier contacts are erased, and later ones are refused.
+//! Suppressions: the people whom an account must never store again. A person is suppressed under
+//! the lock of the account's row, which every store of contacts holds too: earlier contacts are
+//! erased, and later ones are refused.
 
 pub mod apply;
 pub mod digests;

@@ -1,5 +1,3 @@
-//! The state of a person and the newest imports, for the console.
-
 use super::entry::{PlacedImport, Suppression};
 use super::store;
 use super::suppress::OfPerson;

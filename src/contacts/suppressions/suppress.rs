@@ -1,5 +1,3 @@
-//! Suppressing one person, and ending that.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -186,7 +186,6 @@ pub async fn update_erased(
     Ok(())
 }
 
-/// As [`update_erased`], for the requests of a person by email.
 pub async fn update_erased_person(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -219,7 +218,6 @@ pub async fn delete_requests_of_pixels(
     Ok(deleted.rows_affected())
 }
 
-/// Deletes requests that were closed before.
 pub async fn delete_closed_requests(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
@@ -236,7 +234,6 @@ pub async fn delete_closed_requests(
     Ok(deleted.rows_affected())
 }
 
-/// The newest requests of a visitor.
 pub async fn list_requests_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -252,7 +249,6 @@ pub async fn list_requests_of_visitor(
     Ok(rows.into_iter().map(|row| view_of!(row)).collect())
 }
 
-/// The newest requests of a person by email.
 pub async fn list_requests_of_person(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! Long bodies, passed on in chunks while they arrive.
-
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};

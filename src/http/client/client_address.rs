@@ -1,7 +1,6 @@
-//! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names.
-//!
-//! A proxy appends the address that it sees, so only the last element of the last line is trusted. Elements
-//! are parsed in all forms that proxies write: a bare address, one with a port (`192.0.2.1:4711`,
+//! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names. A proxy
+//! appends the address that it sees, so only the last element of the last line is trusted. Elements are
+//! parsed in all forms that proxies write: a bare address, one with a port (`192.0.2.1:4711`,
 //! `[2001:db8::1]:4711`), in brackets or quotes, with a zone; in `Forwarded` the parameter `for` (RFC 7239).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

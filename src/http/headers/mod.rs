@@ -22,12 +22,10 @@ const FORM: &str = "x-www-form-urlencoded";
 /// RFC 6797: browsers use only https for this host and its subdomains for two years.
 const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
 
-/// The policy of a page that also loads scripts from another origin.
 pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
 }
 
-/// The policy of a page whose forms also lead to another place.
 pub fn page_policy_with_forms_to(source: &str) -> String {
     PAGE_POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"))
 }

@@ -1,8 +1,7 @@
-//! Compression and validation of answers (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2).
-//!
-//! Cacheable answers get an entity tag, and each compressed form is made once. Other text is compressed as a
-//! stream, so that memory does not grow with the answer. This applies to reads, and to long answers of tools:
-//! answers with a new secret are not compressed, so that their length reveals nothing.
+//! Compression and validation of answers (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2). Cacheable answers get
+//! an entity tag, and each compressed form is made once. Other text is compressed as a stream, so that memory
+//! does not grow with the answer. This applies to reads, and to long answers of tools: answers with a new
+//! secret are not compressed, so that their length reveals nothing.
 
 use std::io::Cursor;
 use std::sync::Arc;

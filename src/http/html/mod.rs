@@ -108,7 +108,6 @@ impl Page {
         Self::with_status(status, Template::render("pages/message.html", context))
     }
 
-    /// As [`Page::message`], with a link to the next step.
     pub fn message_with_step(
         status: u16,
         tone: &str,

@@ -1,7 +1,5 @@
-//! In-memory caches of values from the database.
-//!
-//! An entry is dropped as soon as any node commits a change of it ([`crate::infra::changes`]), and after some
-//! seconds in any case, because a notification may be lost.
+//! In-memory caches of values from the database. An entry is dropped as soon as any node commits a change of
+//! it ([`crate::infra::changes`]), and after some seconds in any case, because a notification may be lost.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -55,10 +53,8 @@ where
         Self { changes, topics, entries, metrics }
     }
 
-    /// The value of a key; calls `read` when it is not cached.
-    ///
-    /// Fails with the errors of `read`, which are not cached, and with
-    /// [`Error::DatabaseUnavailable`] after [`READ_TIMEOUT`].
+    /// The value of a key; calls `read` when it is not cached. Fails with the errors of `read`,
+    /// which are not cached, and with [`Error::DatabaseUnavailable`] after [`READ_TIMEOUT`].
     pub async fn find<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,

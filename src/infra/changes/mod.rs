@@ -1,8 +1,7 @@
-//! Cache invalidation: every node drops a cached value as soon as a change of it commits.
-//!
-//! A notification names changed pixels and accounts, and reaches other nodes through PostgreSQL's `NOTIFY`. A
-//! cache stores the [`Moment`] from before its read, and reads again after a later notification. Transactions
-//! without such changes send none, because every commit with a `NOTIFY` waits for the one before it.
+//! Cache invalidation: every node drops a cached value as soon as a change of it commits. A notification
+//! names changed pixels and accounts, and reaches other nodes through PostgreSQL's `NOTIFY`. A cache stores
+//! the [`Moment`] from before its read, and reads again after a later notification. Transactions without such
+//! changes send none, because every commit with a `NOTIFY` waits for the one before it.
 
 mod invalidation;
 mod timeline;

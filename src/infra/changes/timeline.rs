@@ -1,5 +1,3 @@
-//! The changes that this node has been notified of, in order.
-
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

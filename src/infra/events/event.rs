@@ -47,24 +47,6 @@ text_enum! {
     }
 }
 
-impl From<EventKind> for EventSelector {
-    fn from(kind: EventKind) -> Self {
-        match kind {
-            EventKind::ContactCreated => Self::ContactCreated,
-            EventKind::ContactUpdated => Self::ContactUpdated,
-            EventKind::ContactWithdrawn => Self::ContactWithdrawn,
-            EventKind::ChoiceRecorded => Self::ChoiceRecorded,
-            EventKind::PolicyPublished => Self::PolicyPublished,
-            EventKind::InstallChanged => Self::InstallChanged,
-            EventKind::AllowanceReached => Self::AllowanceReached,
-            EventKind::ErasureRequested => Self::ErasureRequested,
-            EventKind::SilenceBroken => Self::SilenceBroken,
-            EventKind::SilenceRestored => Self::SilenceRestored,
-        }
-    }
-}
-
-/// Whether a stored selector includes an event.
 pub fn selects(selector: &str, kind: EventKind) -> bool {
     let is_of_group =
         |group: &str| kind.as_str().split_once('.').is_some_and(|(own, _)| own == group);

@@ -1,8 +1,6 @@
-//! Events for customers' servers.
-//!
-//! The originator reads the subscribers ([`Events::subscribers`], cached), writes the event in the
-//! transaction that causes it ([`put`]), and notifies the sender after the commit
-//! ([`Events::wake`]). For an account without endpoints nothing is written.
+//! Events for customers' servers. The originator reads the subscribers ([`Events::subscribers`],
+//! cached), writes the event in the transaction that causes it ([`put`]), and notifies the sender
+//! after the commit ([`Events::wake`]). For an account without endpoints nothing is written.
 
 mod event;
 mod store;

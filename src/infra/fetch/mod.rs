@@ -1,5 +1,4 @@
 //! Fetches the home pages of third-party sites without giving access to private networks (SSRF).
-//!
 //! Customers name the host, so name, addresses and response are untrusted. Only `https://{host}/`
 //! on port 443 is requested. A name is resolved once, refused if any address is not public, and
 //! connected to at a checked address.

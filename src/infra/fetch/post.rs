@@ -1,6 +1,5 @@
-//! Posts to customers' servers without giving access to private networks (SSRF).
-//!
-//! The address is untrusted: only HTTPS to a public host, no redirects, and a bounded response.
+//! Posts to customers' servers without giving access to private networks (SSRF). The address is
+//! untrusted: only HTTPS to a public host, no redirects, and a bounded response.
 
 use std::sync::Arc;
 use std::time::Duration;

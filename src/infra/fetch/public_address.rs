@@ -1,5 +1,3 @@
-//! Classification of addresses as public or not.
-
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
@@ -13,7 +11,6 @@ pub fn is_public(address: IpAddr) -> bool {
     is_unicast && !SPECIAL.iter().any(|block| block.contains(&address))
 }
 
-/// All IPv4 addresses, and the block of all global unicast addresses of IPv6.
 static GLOBAL: LazyLock<[IpNet; 2]> = LazyLock::new(|| ["0.0.0.0/0", "2000::/3"].map(block));
 
 /// Blocks inside [`GLOBAL`] that are not globally reachable.

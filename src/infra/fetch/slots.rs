@@ -1,5 +1,4 @@
 //! Limits the fetches that an account may cause, so that it cannot overload a site or use up the permits.
-//!
 //! Counted per node: [`AT_A_TIME`] concurrent fetches, and [`AT_ONCE`] in succession, then one every
 //! [`THEN_ONE_EVERY`], which `RATE_LIMITS=off` lifts.
 

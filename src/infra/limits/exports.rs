@@ -1,5 +1,4 @@
 //! The limit of concurrent exports per account and node, so that slow readers cannot hold its memory.
-//!
 //! It applies regardless of `RATE_LIMITS`. The stream owns the permit.
 
 use std::collections::HashMap;

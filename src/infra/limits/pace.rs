@@ -1,12 +1,10 @@
 //! Fair sharing of a node: limits the rate of one account's visitors while other accounts have visitors too.
-//!
 //! An account's visitors may read 1,000 times a second from a node and write 500 times, 100 of them at once.
 //! Faster requests are delayed for at most a second; one that would wait longer fails with `too many
 //! requests` after that second, because a client that is refused at once retries at once. The delay is
 //! bounded because a choice must still be stored before its deadline, and each waiting request holds a
-//! connection. An account that was alone on the node for ten seconds is not limited.
-//!
-//! `RATE_LIMITS=off` switches this off as well.
+//! connection. An account that was alone on the node for ten seconds is not limited. `RATE_LIMITS=off`
+//! switches this off as well.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -40,7 +40,6 @@ pub enum AccountLimit {
 /// Burst size and rate per second, in the order of [`AccountLimit`].
 const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 
-/// The names of the limits in headers.
 const NAMES: [&str; 3] = ["Writes", "Intake", "Control"];
 
 impl AccountLimit {

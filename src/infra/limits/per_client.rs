@@ -63,7 +63,6 @@ macro_rules! limits {
             )+
         }
 
-        /// The names of the limits in headers.
         const NAMES: &[&str] = &[$(stringify!($name)),+];
 
         const FIGURES: &[Figures] = &[$(

@@ -1,5 +1,3 @@
-//! The upper bounds of the buckets of histograms.
-
 /// Seconds, from half a millisecond to the time at which clients give up.
 pub const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];

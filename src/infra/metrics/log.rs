@@ -1,5 +1,3 @@
-//! Metrics of the transparency log.
-
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -8,7 +6,6 @@ use prometheus_client::registry::Registry;
 
 use super::buckets::SECONDS;
 
-/// Metrics of the transparency log.
 #[derive(Clone, Debug)]
 pub struct LogMetrics {
     /// Entries, as last seen by this node.
@@ -27,7 +24,6 @@ pub struct LogMetrics {
     failures: Family<Witness, Counter>,
 }
 
-/// The operator's name of a witness.
 type Witness = [(&'static str, String); 1];
 
 impl LogMetrics {
@@ -66,7 +62,6 @@ impl LogMetrics {
         self.cosigned.get_or_create_owned(&[("witness", witness.to_owned())])
     }
 
-    /// Failed requests of this node to a witness.
     pub fn failures(&self, witness: &str) -> Counter {
         self.failures.get_or_create_owned(&[("witness", witness.to_owned())])
     }

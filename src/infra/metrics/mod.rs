@@ -1,6 +1,5 @@
-//! Metrics for Prometheus: counters, gauges and histograms.
-//!
-//! Label values are constants of the program (a route's pattern, a reason, a kind), never request data.
+//! Metrics for Prometheus: counters, gauges and histograms. Label values are constants of the program
+//! (a route's pattern, a reason, a kind), never request data.
 
 mod buckets;
 mod log;
@@ -24,9 +23,8 @@ use log::LogMetrics;
 use pools::Pools;
 pub use requests::{RequestMetrics, RouteMetrics};
 
-/// One counter for each word of a fixed list.
-///
-/// Any other word counts as `other`, so that no foreign text becomes a label.
+/// One counter for each word of a fixed list. Any other word counts as `other`, so that no foreign
+/// text becomes a label.
 #[derive(Clone, Debug)]
 pub struct Tally(Vec<(&'static str, Counter)>);
 
@@ -46,7 +44,6 @@ impl Tally {
     }
 }
 
-/// Hits and misses of a cache.
 #[derive(Clone, Debug, Default)]
 pub struct CacheMetrics {
     hits: Counter,
@@ -63,7 +60,6 @@ impl CacheMetrics {
     }
 }
 
-/// Mails by template and result.
 #[derive(Clone, Debug)]
 pub struct MailMetrics {
     confirmation: Tally,
@@ -84,7 +80,6 @@ impl MailMetrics {
     }
 }
 
-/// Metrics of the outbox.
 #[derive(Clone, Debug, Default)]
 pub struct OutboxMetrics {
     /// Pending mails of all nodes, as last counted by this one.
@@ -93,7 +88,6 @@ pub struct OutboxMetrics {
     pub given_up: Counter,
 }
 
-/// Metrics of the receipt writer.
 #[derive(Clone, Debug)]
 pub struct ReceiptMetrics {
     /// Receipts queued for the writer.
@@ -108,7 +102,6 @@ pub struct ReceiptMetrics {
     pub settling: Histogram,
 }
 
-/// All metrics of a node.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -118,7 +111,6 @@ pub struct Metrics {
     pub choices: Tally,
     /// Consent checks by reason.
     pub checks: Tally,
-    /// Install checks by result.
     pub install_checks: Tally,
     /// Webhook delivery attempts by result.
     pub webhooks: Tally,
@@ -131,7 +123,6 @@ pub struct Metrics {
     pub pauses: CacheMetrics,
     /// The webhook subscribers of an account.
     pub subscribers: CacheMetrics,
-    /// Prebuilt scripts.
     pub scripts: CacheMetrics,
     /// Whether this node receives the other nodes' change notifications: 1 or 0.
     pub listening: Gauge,
@@ -225,7 +216,6 @@ impl Metrics {
     }
 }
 
-/// The reasons of a consent check, as named by `consent::check`.
 pub const CHECK_REASONS: &[&str] = &[
     "no_consent_record",
     "consent_off",

@@ -1,5 +1,3 @@
-//! Usage of the connection pools, read at each scrape.
-
 use std::fmt;
 
 use prometheus_client::collector::Collector;
@@ -8,7 +6,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use sqlx::PgPool;
 
-/// The pools by label.
 pub struct Pools(Vec<(&'static str, PgPool)>);
 
 impl Pools {

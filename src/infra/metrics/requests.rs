@@ -1,5 +1,3 @@
-//! Requests by route and status, with their durations.
-
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -32,7 +30,6 @@ struct AnswerLabels {
 
 type Durations = Family<RouteLabels, Histogram, fn() -> Histogram>;
 
-/// All requests of the node.
 #[derive(Clone, Debug)]
 pub struct RequestMetrics {
     answers: Family<AnswerLabels, Counter>,

@@ -1,8 +1,6 @@
 //! The outbox of all mails: a row is written in the transaction that causes the mail, attempted
-//! right after the commit, and retried by any node for a day.
-//!
-//! A row holds ids, with secrets encrypted. The mail is rendered anew for every attempt, by the
-//! feature that defines its kind.
+//! right after the commit, and retried by any node for a day. A row holds ids, with secrets
+//! encrypted. The mail is rendered anew for every attempt, by the feature that defines its kind.
 
 mod mail;
 mod pause;
@@ -38,7 +36,6 @@ const LIFE: Duration = Duration::days(1);
 pub enum Retry {
     /// Only if the mail may have arrived: the caller rolls back after any other failure.
     WhenUnanswered,
-    /// Unless the mail server refused it permanently.
     UnlessRefused,
 }
 
@@ -159,6 +156,19 @@ impl Outbox {
         }
         self.change_under_way(|mails| mails.remove(&mail.message_id));
         attempt
+    }
+
+    /// Sends a claimed mail on which nothing depends: it is deleted when it is refused permanently.
+    pub async fn deliver(
+        &self,
+        mail: &ClaimedMail,
+        rendered: Result<Option<RenderedMail>>,
+    ) -> Result<Attempt> {
+        let attempt = self.attempt(mail, rendered, Retry::UnlessRefused).await;
+        if attempt == Attempt::Failed {
+            self.cancel(&mut *self.pool.acquire().await?, mail).await?;
+        }
+        Ok(attempt)
     }
 
     fn change_under_way<T>(&self, change: impl FnOnce(&mut HashSet<Uuid>) -> T) -> T {

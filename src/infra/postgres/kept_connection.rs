@@ -1,7 +1,6 @@
-//! A connection reserved for one task.
-//!
-//! A pool tests a connection before and after its use; a task that runs many statements saves both
-//! round trips. It is outside the pool, so that it works while all pooled connections are busy.
+//! A connection reserved for one task. A pool tests a connection before and after its use; a task
+//! that runs many statements saves both round trips. It is outside the pool, so that it works while
+//! all pooled connections are busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -102,9 +102,8 @@ pub async fn without_time_limit(transaction: &mut PgConnection) -> sqlx::Result<
     Ok(())
 }
 
-/// Migrates the schema under an advisory lock, so that several nodes may start at once.
-///
-/// A newer schema is accepted, because a node of the old version may restart during a rolling upgrade.
+/// Migrates the schema under an advisory lock, so that several nodes may start at once. A newer schema
+/// is accepted, because a node of the old version may restart during a rolling upgrade.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     migrate_by(pool, sqlx::migrate!()).await
 }
@@ -127,11 +126,10 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
     migrated
 }
 
-/// The form of a migration for distributed tables (docs/scaling.md).
-///
-/// A query that changes such a table is sent to every machine unchanged, and a query of several
-/// statements is refused; in a block each statement is a query of its own. They run sequentially,
-/// because any statement after a parallel change of several shards is refused as well.
+/// The form of a migration for distributed tables (docs/scaling.md). A query that changes such a
+/// table is sent to every machine unchanged, and a query of several statements is refused; in a
+/// block each statement is a query of its own. They run sequentially, because any statement after a
+/// parallel change of several shards is refused as well.
 fn in_one_statement(migration: &Migration) -> Migration {
     let sql = format!(
         "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';

@@ -115,10 +115,9 @@ impl ServerWatch {
         self.known().changed_at.is_some_and(|changed_at| changed_at.elapsed() < UNCERTAIN)
     }
 
-    /// Verifies the server of a connection.
-    ///
-    /// Fails, and the connection must be closed, when the server does not answer in time, does not
-    /// take writes although its role requires them, or is not the known server of the address.
+    /// Verifies the server of a connection. Fails, and the connection must be closed, when the
+    /// server does not answer in time, does not take writes although its role requires them, or is
+    /// not the known server of the address.
     pub async fn admit(&self, connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
         let report = ask(connection).await?;
         if let Err(refused) = self.require_role(&report) {

@@ -1,5 +1,4 @@
 //! Settings of every connection, overriding those of the role and the database (`ALTER ROLE … SET`).
-//!
 //! Settings for speed or storage (`work_mem`, `enable_*`, `default_tablespace`) stay the operator's choice.
 //! `default_transaction_read_only` is not set: operators turn it on to stop writes to a server, and that
 //! counts as an outage ([`super::server_watch`]).

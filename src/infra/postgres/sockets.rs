@@ -1,7 +1,6 @@
-//! Closes connections to a server that hangs.
-//!
-//! sqlx waits for an answer without a limit, and a frozen or lost server never sends one. sqlx does
-//! not expose the socket of a connection, so it is found among the process's file descriptors.
+//! Closes connections to a server that hangs. sqlx waits for an answer without a limit, and a
+//! frozen or lost server never sends one. sqlx does not expose the socket of a connection, so it is
+//! found among the process's file descriptors.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;

@@ -1,8 +1,6 @@
-//! One SMTP transaction on its own connection.
-//!
-//! Lettre's transports do not report whether the server may have accepted the mail. Therefore the
-//! commands are sent individually: before `DATA` is accepted a failed mail certainly never arrives;
-//! after that only the server knows.
+//! One SMTP transaction on its own connection. Lettre's transports do not report whether the server
+//! may have accepted the mail. Therefore the commands are sent individually: before `DATA` is
+//! accepted a failed mail certainly never arrives; after that only the server knows.
 
 use std::time::Duration;
 

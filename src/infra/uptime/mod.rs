@@ -7,7 +7,6 @@ use sqlx::PgPool;
 
 use crate::error::Result;
 
-/// The days of the history.
 const HISTORY: u64 = 90;
 
 pub struct UptimeOfDay {

@@ -1,8 +1,5 @@
-//! Deletion of expired data in batches, by one node at a time.
-
 use std::time::Duration as RealTime;
 
-use chrono::{DateTime, Utc};
 use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, Postgres};
 
@@ -90,24 +87,34 @@ async fn delete(infra: &Infra) -> Result<bool> {
         test_receipts: in_batches!(sweep, |on| {
             store::delete_test_receipts(on, cutoffs.test_receipts, BATCH)
         }),
-        accounts: accounts(&mut sweep, cutoffs).await?,
+        accounts: in_batches!(sweep, |on| {
+            store::delete_unconfirmed(on, cutoffs.unconfirmed, BATCH)
+        }),
         verifications: verifications(&mut sweep, cutoffs).await?,
-        code_requests: code_requests(&mut sweep, cutoffs).await?,
+        code_requests: in_batches!(sweep, |on| {
+            store::delete_code_requests(on, cutoffs.code_requests, BATCH)
+        }),
         idempotency_keys: in_batches!(sweep, |on| once::delete_expired(on, now, BATCH)),
-        mailboxes: mailboxes(&mut sweep, now).await?,
+        mailboxes: in_batches!(sweep, |on| store::delete_mailboxes(on, now, BATCH)),
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
         oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
-        imports: imports(&mut sweep, cutoffs).await?,
-        erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,
+        imports: in_batches!(sweep, |on| {
+            delete_imports(on, cutoffs.imports, cutoffs.uploads, BATCH)
+        }),
+        erasure_requests: in_batches!(sweep, |on| {
+            delete_closed_requests(on, cutoffs.erasure_requests, BATCH)
+        }),
         watch_reports: in_batches!(sweep, |on| {
             delete_reports(on, cutoffs.watch_reports, BATCH)
         }),
         events: in_batches!(sweep, |on| store::delete_events(on, cutoffs.events, BATCH)),
         unnotified: unnotified(&mut sweep, cutoffs).await?,
         withdrawn: withdrawal::erase_withdrawn(infra, cutoffs.withdrawn).await?,
-        withdrawn_entries: withdrawn_entries(&mut sweep, cutoffs).await?,
+        withdrawn_entries: in_batches!(sweep, |on| {
+            delete_old_withdrawn(on, cutoffs.withdrawn_entries, BATCH)
+        }),
     };
     if deleted.receipts > 0 {
         infra.consent_changes.notify_one();
@@ -155,11 +162,6 @@ async fn receipts(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     Ok(deleted)
 }
 
-async fn accounts(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
-    let before = cutoffs.unconfirmed;
-    Ok(in_batches!(sweep, |on| store::delete_unconfirmed(on, before, BATCH)))
-}
-
 async fn verifications(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let before = cutoffs.verifications;
     let tokens = in_batches!(sweep, |on| store::delete_signup_tokens(on, before, BATCH));
@@ -170,32 +172,8 @@ async fn verifications(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     Ok(tokens + links + codes + others)
 }
 
-async fn code_requests(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
-    let before = cutoffs.code_requests;
-    Ok(in_batches!(sweep, |on| store::delete_code_requests(on, before, BATCH)))
-}
-
-async fn mailboxes(sweep: &mut Sweep<'_>, now: DateTime<Utc>) -> Result<u64> {
-    Ok(in_batches!(sweep, |on| store::delete_mailboxes(on, now, BATCH)))
-}
-
-async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
-    let Cutoffs { imports, uploads, .. } = cutoffs;
-    Ok(in_batches!(sweep, |on| delete_imports(on, imports, uploads, BATCH)))
-}
-
 async fn unnotified(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let Cutoffs { untried, undelivered, .. } = cutoffs;
     let deleted = in_batches!(sweep, |on| delete_untried_deliveries(on, untried, BATCH));
     Ok(deleted + in_batches!(sweep, |on| update_given_up_deliveries(on, undelivered, BATCH)))
-}
-
-async fn erasure_requests(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
-    let before = cutoffs.erasure_requests;
-    Ok(in_batches!(sweep, |on| delete_closed_requests(on, before, BATCH)))
-}
-
-async fn withdrawn_entries(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
-    let before = cutoffs.withdrawn_entries;
-    Ok(in_batches!(sweep, |on| delete_old_withdrawn(on, before, BATCH)))
 }

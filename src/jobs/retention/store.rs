@@ -3,7 +3,7 @@ use sqlx::{Connection, PgConnection, query, query_scalar};
 
 use crate::accounts::delete_events_of;
 use crate::error::Result;
-use crate::infra::outbox;
+use crate::infra::{deletion, outbox};
 
 /// The advisory lock for the deletion: an arbitrary number that is used nowhere else.
 const TURN: i64 = 0x0a55_e117_de1e;
@@ -87,10 +87,8 @@ pub async fn delete_receipts(
 }
 
 /// Deletes accounts that were never confirmed, activated or paid for. Only their age counts: repeated
-/// requests for codes must not keep an address from its owner.
-///
-/// The rows are locked before they are evaluated, so concurrent payments and confirmations are waited for or
-/// skipped.
+/// requests for codes must not keep an address from its owner. The rows are locked before they are
+/// evaluated, so concurrent payments and confirmations are waited for or skipped.
 pub async fn delete_unconfirmed(
     connection: &mut PgConnection,
     opened_until: DateTime<Utc>,
@@ -135,52 +133,24 @@ pub async fn delete_unconfirmed(
     Ok(deleted.len() as u64)
 }
 
-/// Defines a statement that deletes a batch of a table's expired rows. Rows renewed in the meantime are kept.
-macro_rules! delete_over {
-    ($(#[$comment:meta])* $name:ident, $table:literal, $key:literal, $over:literal) => {
-        $(#[$comment])*
-        pub async fn $name(
-            connection: &mut PgConnection,
-            until: DateTime<Utc>,
-            limit: i64,
-        ) -> Result<u64> {
-            let deleted = query!(
-                "DELETE FROM " + $table + " WHERE " + $over + " AND " + $key + " IN (
-                     SELECT " + $key + " FROM " + $table + " WHERE " + $over + " LIMIT $2)",
-                until,
-                limit,
-            )
-            .execute(connection)
-            .await?;
-            Ok(deleted.rows_affected())
-        }
-    };
-}
-
-delete_over!(delete_signup_tokens, "signup_tokens", "account_id", "expires_at < $1");
-delete_over!(delete_links, "confirmation_links", "token_hash", "expires_at < $1");
-delete_over!(delete_codes, "confirmation_codes", "account_id", "expires_at < $1");
-delete_over!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1");
-delete_over!(delete_test_receipts, "test_receipts", "seq", "recorded_at < $1");
-delete_over!(delete_events, "account_events", "event_id", "happened_at < $1");
-delete_over!(
+deletion!(delete_signup_tokens, "signup_tokens", "account_id", "expires_at < $1");
+deletion!(delete_links, "confirmation_links", "token_hash", "expires_at < $1");
+deletion!(delete_codes, "confirmation_codes", "account_id", "expires_at < $1");
+deletion!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1");
+deletion!(delete_test_receipts, "test_receipts", "seq", "recorded_at < $1");
+deletion!(delete_events, "account_events", "event_id", "happened_at < $1");
+deletion!(
     /// Deletes addresses whose last code was sent before.
     delete_code_requests,
     "code_requests",
     "address_hash",
     "last_sent_at < $1 AND sent_on < ($1 AT TIME ZONE 'UTC')::date"
 );
-delete_over!(
+deletion!(
     /// Deletes mailboxes whose mail limit has recovered completely.
     delete_mailboxes,
     "mailboxes",
     "mailbox_hash",
     "full_at <= $1"
 );
-delete_over!(
-    /// Deletes expired claims.
-    delete_claims,
-    "pixel_claims",
-    "token_hash",
-    "expires_at <= $1"
-);
+deletion!(delete_claims, "pixel_claims", "token_hash", "expires_at <= $1");

@@ -21,7 +21,6 @@ use crate::types::text::present;
 
 /// Rows of a page whose size is left out.
 pub const USUAL_ROWS: i64 = 25;
-/// Choices of such a page.
 const USUAL_CHOICES: i64 = 10;
 
 fn limit_or(limit: Option<i64>, usual: i64) -> String {

@@ -18,7 +18,6 @@ use crate::mcp::tool_server::ToolServer;
 const USUAL_BYTES: usize = 12 * 1024;
 /// Bytes of a contact beside the object: its `hem`, its time, its id.
 const AROUND: usize = 130;
-/// Bytes of contacts in an answer with a `limit`.
 const MOST_BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,5 +1,3 @@
-//! Tools as their capabilities declare them.
-
 use futures_util::future::BoxFuture;
 use rmcp::handler::server::router::tool::ToolRoute;
 use rmcp::handler::server::tool::ToolCallContext;
@@ -63,7 +61,6 @@ where
     })
 }
 
-/// Calls a capability, and returns the answer of its tool.
 pub type Handler<O> = for<'a> fn(&'a ToolServer, &'a ToolCall) -> BoxFuture<'a, Result<O>>;
 
 /// The tool of a capability with arguments of the type `T`.

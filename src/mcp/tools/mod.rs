@@ -88,7 +88,6 @@ pub const USUAL: [&str; 16] = [
     OpenCheckout::NAME,
 ];
 
-/// All tools, by their subjects.
 pub fn all() -> [(Subject, Vec<Declared>); 5] {
     [
         (Subject::Account, [of_account(), of_people_and_keys()].into_iter().flatten().collect()),

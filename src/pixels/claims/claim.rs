@@ -1,7 +1,6 @@
-//! Claims: how the owner of a host gets it from an account that created a pixel for it.
-//!
-//! A claim takes effect once it is proven. It transfers a host only from a pixel that has no
-//! stronger evidence (`evidence.rs`).
+//! Claims: how the owner of a host gets it from an account that created a pixel for it. A claim
+//! takes effect once it is proven. It transfers a host only from a pixel that has no stronger
+//! evidence (`evidence.rs`).
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -19,7 +18,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
-use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::infra::outbox::ClaimedMail;
 use crate::pixels::input::OfClaim;
 use crate::pixels::install_check::slot_of;
 use crate::pixels::pixel::Pixel;
@@ -208,9 +207,7 @@ pub(super) async fn lock_owner(
 /// The result does not matter here; the outbox retries.
 async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     let rendered = notices::lost(infra, mail).await;
-    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
-        infra.outbox.cancel(&mut *infra.pool.acquire().await?, mail).await?;
-    }
+    infra.outbox.deliver(mail, rendered).await?;
     Ok(())
 }
 

@@ -1,9 +1,7 @@
 //! Evidence in a dispute over a host: a token in its DNS, or a tag that runs on its home page, both
-//! fetched for the decision.
-//!
-//! Visits, receipts, impressions, served tags and contacts can be forged by anybody. They count
-//! only for a pixel that a check has confirmed at the host, and never against the DNS. Every
-//! decision about the owner of a host uses this module.
+//! fetched for the decision. Visits, receipts, impressions, served tags and contacts can be forged
+//! by anybody. They count only for a pixel that a check has confirmed at the host, and never
+//! against the DNS. Every decision about the owner of a host uses this module.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;

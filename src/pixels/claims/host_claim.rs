@@ -39,10 +39,9 @@ pub fn contacts_need_consent(caller: &Caller) -> bool {
     caller.is_member()
 }
 
-/// Returns the account's pixel for a host, or creates it.
-///
-/// The account's row must be locked, so that the limit holds for concurrent requests.
-/// `invalidation` receives the changes: the new pixel, and a deleted demo pixel.
+/// Returns the account's pixel for a host, or creates it. The account's row must be locked, so that
+/// the limit holds for concurrent requests. `invalidation` receives the changes: the new pixel, and
+/// a deleted demo pixel.
 pub(in crate::pixels) async fn claim_host(
     connection: &mut PgConnection,
     infra: &Infra,

@@ -1,5 +1,3 @@
-//! Opening a claim of a host.
-
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +22,6 @@ use crate::types::ids::{PixelId, random_text};
 
 /// Period in which a claim can be proven.
 const LIFE: Duration = Duration::days(7);
-/// Maximum number of open claims of an account.
 const MOST_OPEN: i64 = 10;
 
 /// What has to be done to prove a claim.
@@ -115,18 +112,15 @@ impl Capability for ClaimHost {
 /// A claim as its owner sees it while it is being proven.
 pub struct ClaimView {
     pub domain: SiteHost,
-    /// Of the pixel that the claim is for.
     pub pixel_id: PixelId,
     /// The name of the TXT record whose value is the token.
     pub record_name: String,
-    /// See [`OpenedClaim::snippet`].
     pub snippet: String,
     pub expires_at: Timestamp,
     /// It was proven, and the pixel made.
     pub is_taken: bool,
 }
 
-/// The account's claim that has this token.
 pub struct ShowClaim;
 
 impl Capability for ShowClaim {

@@ -153,7 +153,6 @@ impl Marks {
         Self { known, set: RegexSet::new(patterns).expect("marks are literals"), owners }
     }
 
-    /// The names found in the text, in the order of the list.
     pub fn names_in(&self, text: &[u8]) -> Vec<&'static str> {
         let found = self.set.matches(text).into_iter().map(|mark| self.owners[mark]);
         found.collect::<BTreeSet<_>>().into_iter().map(|at| self.known[at].0).collect()

@@ -1,8 +1,7 @@
 //! The tags of this service that a browser loads and runs. They are the only content of a page that
-//! counts as evidence of who owns the site.
-//!
-//! Text never counts, because visitors can write it on many pages. Nor does a tag that does not run
-//! as it is (its type, a template, a policy of the site), or one from another server.
+//! counts as evidence of who owns the site. Text never counts, because visitors can write it on
+//! many pages. Nor does a tag that does not run as it is (its type, a template, a policy of the
+//! site), or one from another server.
 
 use url::Url;
 

@@ -1,7 +1,5 @@
-//! Diagnostics of an installation, from the page that visitors get.
-//!
-//! The page is untrusted: there is at most one finding of each kind, and a finding quotes nothing
-//! from the page but an id.
+//! Diagnostics of an installation, from the page that visitors get. The page is untrusted: there is
+//! at most one finding of each kind, and a finding quotes nothing from the page but an id.
 
 pub mod finding;
 mod known;
@@ -68,16 +66,16 @@ pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
         other: others.next().map(|tag| tag.name.as_str()),
     };
     let mut found = Vec::new();
-    reading.judge_presence(&mut found);
-    reading.judge_kind(&mut found);
-    reading.judge_permission(&service, &mut found);
-    reading.judge_neighbours(&mut found);
+    reading.evaluate_presence(&mut found);
+    reading.evaluate_kind(&mut found);
+    reading.evaluate_permission(&service, &mut found);
+    reading.evaluate_neighbours(&mut found);
     found.sort_by_key(|finding| finding.severity != Severity::Error);
     found
 }
 
 impl Reading<'_> {
-    fn judge_presence(&self, found: &mut Vec<Finding>) {
+    fn evaluate_presence(&self, found: &mut Vec<Finding>) {
         let alive = self.own.iter().filter(|tag| tag.is_alive()).collect::<Vec<_>>();
         match (alive.first(), self.other) {
             (Some(_), Some(name)) => found.push(finding::two_pixels(name)),
@@ -118,7 +116,7 @@ impl Reading<'_> {
         run.any(|script| names(&script.text) || script.attributes().any(|(_, value)| names(value)))
     }
 
-    fn judge_kind(&self, found: &mut Vec<Finding>) {
+    fn evaluate_kind(&self, found: &mut Vec<Finding>) {
         let has = |kind| self.own.iter().any(|tag| tag.is_alive() && tag.kind == kind);
         let (consent, immediate) = (has(TagKind::Consent), has(TagKind::Immediate));
         if self.install.asks && immediate {
@@ -129,7 +127,7 @@ impl Reading<'_> {
         }
     }
 
-    fn judge_permission(&self, base: &Url, found: &mut Vec<Finding>) {
+    fn evaluate_permission(&self, base: &Url, found: &mut Vec<Finding>) {
         let asked = Asked {
             tag: self.own.iter().find(|tag| tag.is_alive()).copied(),
             usual: format!("px/{}.js", self.install.pixel_id),
@@ -140,7 +138,7 @@ impl Reading<'_> {
         found.extend(asked.forbidden(governed(self.page, self.document)));
     }
 
-    fn judge_neighbours(&self, found: &mut Vec<Finding>) {
+    fn evaluate_neighbours(&self, found: &mut Vec<Finding>) {
         let run = scripts(self.document, Element::is_run);
         // Optimisers that delay scripts change the type but keep the addresses.
         let kept = scripts(self.document, |script| !script.is_inert());

@@ -59,7 +59,6 @@ impl Policy {
         sources.iter().any(|source| source.eq_ignore_ascii_case("'strict-dynamic'"))
     }
 
-    /// Whether a script that another one adds to the page is permitted.
     pub fn allows_added_script(&self, address: &Url, page: &Url) -> bool {
         let sources = self.script_sources();
         sources.is_none_or(|sources| self.trusts_scripts() || match_any(sources, address, page))

@@ -1,5 +1,4 @@
 //! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes.
-//!
 //! Looks are spread over the day by when pixels were first found. They take their places among people's
 //! own checks, but few at a time; when there is none, they come later.
 
@@ -11,7 +10,7 @@ use super::install_state::{AfterLook, DAY, InstallChange, after_daily_look, tell
 use super::look::{Look, look_at};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::infra::outbox::ClaimedMail;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store::looks::ClaimedLook;
 use crate::pixels::{notices, store, usage};
@@ -40,7 +39,6 @@ pub async fn plan_looks(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// Makes all looks that are due.
 pub async fn check_due(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
@@ -84,7 +82,8 @@ async fn look(infra: &Infra, claim: &ClaimedLook) -> Result<()> {
     let look = look_at(infra, &pixel).await?;
     let _held = infra.shutdown.hold();
     if let Some(mail) = settle(infra, claim, &pixel, &look).await? {
-        send(infra, &mail).await?;
+        let rendered = notices::vanished(infra, &mail).await;
+        infra.outbox.deliver(&mail, rendered).await?;
     }
     Ok(())
 }
@@ -125,13 +124,4 @@ async fn settle(
     let found = look.observation.kind();
     tracing::info!(%pixel_id, found, has_vanished, "install looked at");
     Ok(mail)
-}
-
-async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
-    let rendered = notices::vanished(infra, mail).await;
-    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
-        let mut connection = infra.pool.acquire().await?;
-        infra.outbox.cancel(&mut connection, mail).await?;
-    }
-    Ok(())
 }

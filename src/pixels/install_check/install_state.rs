@@ -1,5 +1,3 @@
-//! What follows for an install from a look at its site.
-
 use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
 use sqlx::PgConnection;
@@ -70,7 +68,6 @@ pub async fn tell(
 pub struct AfterLook {
     pub known: KnownInstall,
     pub status: InstallStatus,
-    /// Whether the look has changed that the pixel is installed.
     pub change: Option<InstallChange>,
 }
 

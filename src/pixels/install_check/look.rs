@@ -1,5 +1,3 @@
-//! A look at a pixel's site: is the pixel there, and what is in its way?
-
 use super::observation::Observation;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -16,7 +14,6 @@ use crate::types::ids::PixelRef;
 /// Seconds after which a fetch that found no place may be tried again.
 pub const BUSY_PAUSE: u64 = 5;
 
-/// What one look gave.
 pub struct Look {
     pub observation: Observation,
     /// Whether the pixel's tag runs on the page. This is stronger evidence than its name in the page.
@@ -43,7 +40,6 @@ pub async fn look_at(infra: &Infra, pixel: &Pixel) -> Result<Look> {
     Ok(Look { observation, is_live, findings })
 }
 
-/// The tags of this service that run on a page.
 pub fn live_tags(infra: &Infra, page: &SitePage) -> LiveTags {
     LiveTags::of(page, infra.base_url(), &infra.config.tag_cdn_base)
 }

@@ -66,7 +66,6 @@ impl InstallView {
         }
     }
 
-    /// What is known of a pixel's install.
     pub async fn read(connection: &mut PgConnection, pixel: Pixel) -> Result<Self> {
         let known = store::looks::find_install(connection, &pixel.pixel_id).await?;
         Ok(Self::of(pixel, known.unwrap_or_default()))

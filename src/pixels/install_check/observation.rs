@@ -1,5 +1,3 @@
-//! Whether a page has a pixel on it.
-
 use crate::infra::fetch::{FetchError, Unreadable};
 use crate::pixels::diagnostics::is_challenge;
 use crate::pixels::page::{Body, SitePage};

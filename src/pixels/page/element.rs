@@ -5,17 +5,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 use url::Url;
 
-/// The kinds of elements that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     Script,
     Meta,
     Base,
-    /// The start of the body.
     Body,
 }
 
-/// The location of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Document,
@@ -25,13 +22,11 @@ pub enum Place {
     Noscript,
 }
 
-/// An element of a page.
 #[derive(Debug)]
 pub struct Element {
     pub name: Name,
     /// Names in lowercase, values decoded. The first attribute of each name counts.
     pub attributes: Vec<(String, String)>,
-    /// The text of a script.
     pub text: String,
     pub place: Place,
     /// Whether it is an SVG element. SVG scripts have other attributes.

@@ -1,5 +1,3 @@
-//! The home page of a site, fetched and parsed.
-
 pub mod document;
 pub mod element;
 mod tree;
@@ -14,7 +12,6 @@ use crate::infra::fetch::content::Content;
 use crate::infra::fetch::{FetchError, Page, Unreadable};
 use crate::types::ids::{PixelId, PixelRef};
 
-/// A home page, as far as it could be read.
 #[derive(Debug)]
 pub struct SitePage {
     /// Its address, after a redirect that was followed.
@@ -24,7 +21,6 @@ pub struct SitePage {
     pub body: Body,
 }
 
-/// The body of the response.
 #[derive(Debug)]
 pub enum Body {
     Read {
@@ -71,7 +67,6 @@ impl SitePage {
         })
     }
 
-    /// Whether the pixel is named anywhere outside a comment.
     pub fn names(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
         match &self.body {
             Body::Read { document, .. } => words::names_pixel(&document.words, pixel_id, aliases),
@@ -89,7 +84,6 @@ impl SitePage {
         Self::cut_short(text, None)
     }
 
-    /// Like [`Self::of_text`], with a missing end.
     pub fn cut_short(text: &str, cut_short: Option<FetchError>) -> Self {
         let address = Url::parse("https://shop.example/").expect("an address");
         let content = Content::Text { text: text.to_owned(), is_html: true };

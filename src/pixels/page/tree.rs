@@ -1,7 +1,6 @@
-//! The tree that html5ever builds of a page, reduced to parents and the few elements that are kept.
-//!
-//! Nodes refer to their parents, not to their children, so unreferenced nodes are freed immediately. The trees
-//! of `scraper` and `markup5ever_rcdom` keep every node and do not report how deep they are.
+//! The tree that html5ever builds of a page, reduced to parents and the few elements that are kept. Nodes
+//! refer to their parents, not to their children, so unreferenced nodes are freed immediately. The trees of
+//! `scraper` and `markup5ever_rcdom` keep every node and do not report how deep they are.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -15,7 +14,6 @@ use super::element::{Element, Name, Place};
 
 pub type Handle = Rc<Node>;
 
-/// A node of the tree.
 pub struct Node {
     name: QualName,
     /// `None` for elements that are not kept.
@@ -24,7 +22,6 @@ pub struct Node {
     text: RefCell<String>,
     parent: RefCell<Option<Handle>>,
     depth: Cell<usize>,
-    /// The contents of a `<template>`.
     contents: Option<Handle>,
     is_integration_point: bool,
     is_unfinished: Cell<bool>,
@@ -51,7 +48,6 @@ impl Node {
     }
 }
 
-/// The tree during construction.
 pub struct Tree {
     document: Handle,
     kept: RefCell<Vec<Handle>>,

@@ -20,7 +20,6 @@ pub fn names_pixel(text: &str, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool
         })
 }
 
-/// Whether `token` occurs in the text as a whole word.
 fn has_token(text: &str, token: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     text.match_indices(token).any(|(start, _)| {

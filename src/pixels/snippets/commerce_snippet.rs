@@ -1,5 +1,3 @@
-//! The lines that report an action of a shop's visitors.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 

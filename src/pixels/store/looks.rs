@@ -1,5 +1,3 @@
-//! The SQL of install checks: their results, and when they are due.
-
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, query, query_as};

@@ -18,7 +18,6 @@ pub async fn list_test_hosts(
     Ok(hosts.into_iter().map(SiteHost::from).collect())
 }
 
-/// Replaces all test hosts of a pixel.
 pub async fn update_test_hosts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! Popups whose present form has no pictures yet.
-
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 

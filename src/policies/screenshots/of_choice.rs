@@ -1,5 +1,3 @@
-//! The pictures of the popup that a choice answered.
-
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 

@@ -1,8 +1,5 @@
-//! Reading screenshots back.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uuid::Uuid;
 
 use super::store;
 use super::view::ScreenshotPage;
@@ -10,15 +7,14 @@ use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
-use crate::types::locales;
-use crate::types::text::{page_limit, present};
+use crate::types::paging::{Page, wrong_limit};
+use crate::types::{locales, parameter};
 
 /// The maximum and default number of screenshots of a page.
-const MOST: i64 = 200;
-const LIMIT: &str = "must be from 1 to 200";
+const MOST: u16 = 200;
 const LANGUAGE: &str = "must be a language of the popup, such as de";
 
 pub struct PageRequest {
@@ -29,7 +25,6 @@ pub struct PageRequest {
     pub limit: Option<String>,
 }
 
-/// Reads a page of screenshots.
 pub struct ListScreenshots;
 
 impl Capability for ListScreenshots {
@@ -44,42 +39,22 @@ impl Capability for ListScreenshots {
     type Output = ScreenshotPage;
 
     fn refusals() -> Vec<Error> {
-        vec![Error::PixelNotFound, wrong("limit", LIMIT)]
+        vec![Error::PixelNotFound, wrong_limit(MOST)]
     }
 
     async fn run(infra: &Infra, caller: Caller, request: PageRequest) -> Result<ScreenshotPage> {
-        let language = match present(request.language.as_deref()) {
-            Some(text) => {
-                Some(&*locales::named(text).ok_or_else(|| wrong("language", LANGUAGE))?.lang)
-            }
-            None => None,
-        };
-        let before = match present(request.before.as_deref()) {
-            Some(text) => Some(
-                text.parse::<Uuid>()
-                    .map_err(|_| wrong("before", "must be the next_before of a page"))?,
-            ),
-            None => None,
-        };
-        let limit = match present(request.limit.as_deref()) {
-            Some(text) => page_limit(text, MOST).ok_or_else(|| wrong("limit", LIMIT))?,
-            None => MOST,
-        };
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let PageRequest { pixel_id, language, before, limit } = &request;
+        let locale = parameter::read("language", language, LANGUAGE, locales::named)?;
+        let language = locale.map(|locale| &*locale.lang);
+        let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
+        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
-        let listing =
-            store::list_screenshots(&mut connection, &pixel_id, language, before, limit + 1);
+        let (start, rows) = (page.start, page.rows());
+        let listing = store::list_screenshots(&mut connection, &pixel_id, language, start, rows);
         let mut screenshots = listing.await?;
-        let limit = usize::try_from(limit).map_err(Error::internal)?;
-        let has_more = screenshots.len() > limit;
-        screenshots.truncate(limit);
-        let next_before = screenshots.last().filter(|_| has_more).map(|last| last.screenshot_id);
+        let next_before = page.cut(&mut screenshots).map(|last| last.screenshot_id);
         Ok(ScreenshotPage { pixel_id, screenshots, next_before })
     }
-}
-
-fn wrong(name: &str, wanted: &str) -> Error {
-    Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")])
 }
 
 /// A screenshot of a pixel.
@@ -89,7 +64,6 @@ pub struct OfScreenshot {
     pub screenshot_id: String,
 }
 
-/// Reads one picture, as PNG.
 pub struct ReadScreenshot;
 
 impl Capability for ReadScreenshot {

@@ -1,5 +1,3 @@
-//! Storing pictures that were taken.
-
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;

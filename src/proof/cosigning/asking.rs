@@ -1,7 +1,5 @@
-//! Requests to one witness (c2sp.org/tlog-witness).
-//!
-//! Its address is a setting of the operator, so it may be private. The response is trusted only as
-//! far as it is signed.
+//! Requests to one witness (c2sp.org/tlog-witness). Its address is a setting of the operator, so it
+//! may be private. The response is trusted only as far as it is signed.
 
 use std::time::Duration;
 

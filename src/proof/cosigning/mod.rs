@@ -1,6 +1,5 @@
-//! Requests cosignatures of the log from witnesses, outside the transactions that append.
-//!
-//! A signed state is published once enough witnesses have cosigned it, or once no other witness is pending.
+//! Requests cosignatures of the log from witnesses, outside the transactions that append. A signed state is
+//! published once enough witnesses have cosigned it, or once no other witness is pending.
 
 mod asking;
 pub mod witnesses;

@@ -13,7 +13,6 @@ const TIME: usize = 8;
 /// The latest representable time.
 const LAST: u64 = i64::MAX as u64;
 
-/// A key for verifying cosignatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cosigner(Key);
 
@@ -23,7 +22,6 @@ impl Cosigner {
         Key::parse(Kind::Cosignature, text).map(Self)
     }
 
-    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         self.0.name()
     }
@@ -41,7 +39,6 @@ impl Cosigner {
         }
     }
 
-    /// The time in a line, if the line is this key's cosignature of the text.
     pub fn time_in(&self, text: &str, line: &SignatureLine<'_>) -> Option<u64> {
         let (time, signature) = line.signature().split_first_chunk::<TIME>()?;
         let time = u64::from_be_bytes(*time);
@@ -65,7 +62,6 @@ impl fmt::Display for Cosigner {
     }
 }
 
-/// A private key for cosignatures.
 pub struct CosigningKey {
     cosigner: Cosigner,
     pair: Ed25519KeyPair,
@@ -80,7 +76,6 @@ impl CosigningKey {
         Some(Self { cosigner: Cosigner(key), pair })
     }
 
-    /// The key for verifying its cosignatures.
     pub fn cosigner(&self) -> &Cosigner {
         &self.cosigner
     }
@@ -92,7 +87,6 @@ impl CosigningKey {
     }
 }
 
-/// The signed message.
 fn message(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

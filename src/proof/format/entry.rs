@@ -7,7 +7,6 @@ use chrono::{DateTime, Utc};
 use super::hashes::Hash;
 use crate::clock::rfc3339;
 
-/// Kinds of publications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The canonical JSON of a policy, whose hash is in receipts.
@@ -37,7 +36,6 @@ impl Kind {
     }
 }
 
-/// The entry of a publication.
 pub fn publication(kind: Kind, sha256: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", publication_until_time(kind.as_str(), &hex::encode(sha256)), rfc3339(at))
 }

@@ -1,9 +1,7 @@
-//! The Merkle tree behind an entry of choices.
-//!
-//! It consists of groups of 256 positions. The hash of a choice's leaf determines its group; its position
-//! there is random. All other positions hold dummy leaves, which look the same. So the path of a leaf reveals
-//! nothing about the others, and the number of groups reveals hardly anything about their number: up to 256
-//! choices in ten seconds have trees of the same shape.
+//! The Merkle tree behind an entry of choices. It consists of groups of 256 positions. The hash of a choice's
+//! leaf determines its group; its position there is random. All other positions hold dummy leaves, which look
+//! the same. So the path of a leaf reveals nothing about the others, and the number of groups reveals hardly
+//! anything about their number: up to 256 choices in ten seconds have trees of the same shape.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -25,7 +23,6 @@ pub struct Epoch {
     pub seed: Hash,
     /// The leaves of each group that belong to choices.
     pub groups: Vec<Vec<Placed>>,
-    /// The hash of each group.
     pub tops: Vec<Hash>,
 }
 
@@ -52,7 +49,6 @@ impl Epoch {
         Self { seed, groups, tops }
     }
 
-    /// The root hash.
     pub fn root(&self) -> Hash {
         hashes::complete(&self.tops)
     }
@@ -79,7 +75,6 @@ pub fn group_of(leaf: &Hash, count: usize) -> usize {
     u32::from_le_bytes([first, second, third, fourth]) as usize & (count - 1)
 }
 
-/// The hashes of all positions of a group.
 pub fn all_of_group(seed: &Hash, number: usize, leaves: &[Placed]) -> Vec<Hash> {
     let mut nothing = [0; 40];
     nothing[..32].copy_from_slice(seed);
@@ -133,7 +128,6 @@ fn path_in(hashes: &[Hash], index: usize) -> Vec<Hash> {
     path
 }
 
-/// Serialises a group for storage.
 pub fn to_bytes(group: &[Placed]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(group.len() * 33);
     for (place, leaf) in group {

@@ -5,12 +5,10 @@ use ring::digest::{Context, SHA256, digest};
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// The hash of the empty tree.
 pub fn empty() -> Hash {
     fixed(digest(&SHA256, b""))
 }
 
-/// The hash of an entry.
 pub fn leaf(entry: &[u8]) -> Hash {
     let mut context = Context::new(&SHA256);
     context.update(&[0]);

@@ -12,16 +12,13 @@ const DASH: &str = "\u{2014} ";
 /// The key type of ML-DSA-44, whose signatures are skipped.
 const ML_DSA: u8 = 0x06;
 
-/// The content that a key signs; part of its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The text of a note.
     Text = 0x01,
     /// The time at which the text was seen (c2sp.org/tlog-cosignature).
     Cosignature = 0x04,
 }
 
-/// A public Ed25519 key, and the name in its signature lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     kind: Kind,
@@ -48,22 +45,18 @@ impl Key {
         parts(text).is_some_and(|(_, found, _)| found == ML_DSA)
     }
 
-    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The bytes of the public key, without the name.
     pub fn public(&self) -> &[u8] {
         &self.public
     }
 
-    /// Whether a line claims to be signed by this key.
     pub fn is_of(&self, line: &SignatureLine<'_>) -> bool {
         line.name == self.name && line.bytes.starts_with(&self.id)
     }
 
-    /// Whether this is the key's signature of a message.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, &self.public).verify(message, signature).is_ok()
     }
@@ -91,7 +84,6 @@ fn parts(text: &str) -> Option<(&str, u8, Vec<u8>)> {
     is_whole.then(|| (name, *kind, public.to_vec()))
 }
 
-/// A signature line.
 pub struct SignatureLine<'n> {
     name: &'n str,
     /// The key's id and the signature.

@@ -48,7 +48,6 @@ pub fn text_of(note: &str) -> &str {
     Note::parse(note).map_or("", |note| note.text)
 }
 
-/// A key for verifying signatures of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verifier(Key);
 
@@ -58,7 +57,6 @@ impl Verifier {
         Key::parse(Kind::Text, text).map(Self)
     }
 
-    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         self.0.name()
     }
@@ -78,7 +76,6 @@ impl Verifier {
         self.open_parsed(&Note::parse(note)?)
     }
 
-    /// Like [`open`](Self::open), for a parsed note.
     pub fn open_parsed<'n>(&self, note: &Note<'n>) -> Result<&'n str, NoteError> {
         self.line_in(note).map(|_| note.text)
     }
@@ -98,7 +95,6 @@ impl fmt::Display for Verifier {
     }
 }
 
-/// A private key for notes.
 pub struct Signer {
     verifier: Verifier,
     pair: Ed25519KeyPair,

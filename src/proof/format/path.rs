@@ -17,7 +17,6 @@ pub fn place_of(level: u32, index: u64) -> (Place, Range<usize>) {
     (Place { level, index: first / full }, begin..begin + (1 << wide))
 }
 
-/// The inclusion proof of an entry in the tree of this size.
 pub fn inclusion(index: u64, size: u64, node: Nodes<'_>) -> Option<Vec<Hash>> {
     let (mut path, mut begin, mut end) = (Vec::new(), 0, size);
     if index >= size {

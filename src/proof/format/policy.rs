@@ -9,7 +9,6 @@ use super::note::Verifier;
 /// Requires no witness.
 const NONE: &str = "none";
 
-/// The reason why a policy cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     #[error("line {0} of the policy cannot be read")]
@@ -20,10 +19,8 @@ pub enum PolicyError {
     NoQuorum,
 }
 
-/// A third-party witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// Its name in the policy.
     pub name: String,
     /// Its verifier key, verbatim.
     pub key: String,
@@ -57,7 +54,6 @@ impl Policy {
         Self { logs: vec![log], ..Self::default() }
     }
 
-    /// The same witnesses for another log.
     pub fn for_log(&self, log: Verifier) -> Self {
         Self { logs: vec![log], ..self.clone() }
     }
@@ -143,7 +139,6 @@ impl Policy {
             || self.groups.iter().any(|group| group.name == name)
     }
 
-    /// Whether the witnesses that have cosigned satisfy the quorum.
     pub fn is_met(&self, cosigned: impl Fn(&Witness) -> bool) -> bool {
         let met = self.witnesses.iter().filter(|witness| cosigned(witness));
         let mut met = met.map(|witness| &witness.name).collect::<Vec<_>>();

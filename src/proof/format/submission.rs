@@ -53,7 +53,6 @@ pub fn parse_size(digits: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The example of the specification.
     const EXAMPLE: &str = "old 20852014\n\
         PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n\
         jrJZDmY8Y7SyJE0MWLpLozkIVMSMZcD5kvuKxPC3swk=\n\

@@ -55,7 +55,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// Parses the level of a path.
 pub fn parse_level(text: &str) -> Option<u8> {
     text.parse().ok().filter(|level: &u8| *level < 64 && level.to_string() == text)
 }

@@ -14,7 +14,6 @@ const VERSION: &str = "c2sp.org/tlog-proof@v1";
 pub struct TlogProof {
     /// Additional data of the entry.
     pub extra: Option<Vec<u8>>,
-    /// The index of the entry.
     pub index: u64,
     pub path: Vec<Hash>,
     /// The signed note of the log's state.

@@ -74,7 +74,6 @@ impl Edge {
             .map(|place| (place, self.levels[usize::from(place.level)].as_slice()))
     }
 
-    /// The root hash.
     pub fn root(&self) -> Hash {
         let mut root = None;
         for level in &self.levels {
@@ -97,7 +96,6 @@ mod tests {
 
     use super::*;
 
-    /// The tree as defined by RFC 6962.
     fn by_definition(leaves: &[Hash]) -> Hash {
         match leaves {
             [] => hashes::empty(),

@@ -10,7 +10,6 @@ use super::note::{Note, NoteError, Verifier};
 use crate::types::json::strict::{self, Object};
 
 pub const SCHEMA: &str = "assent/watch/v1";
-/// The name of the report among the signed files.
 pub const JSON: &str = "report.json";
 
 /// The reason why a note is not accepted.
@@ -26,7 +25,6 @@ pub enum WatchNoteError {
     Changed(String),
 }
 
-/// A note over the `report.json` that was given with it.
 #[derive(Debug)]
 pub struct WatchNote {
     pub watcher: Verifier,
@@ -110,7 +108,6 @@ struct Visit {
     allowed: Vec<Value>,
 }
 
-/// The result of a report that its watcher has signed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WatchResult {
     /// RFC 3339, as the watcher signed it.
@@ -121,7 +118,6 @@ pub struct WatchResult {
     pub url: String,
     pub pages: usize,
     pub leaks: usize,
-    /// Leaks to sites that the owner or the watcher allows.
     pub allowed: usize,
     /// Whether every page was visited, and every visit observed and silent.
     pub is_silent: bool,

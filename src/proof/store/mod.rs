@@ -90,7 +90,6 @@ pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<V
     Ok(waiting)
 }
 
-/// The hashes of publications that are in the log, with their entries.
 pub async fn list_entries(
     connection: &mut PgConnection,
     kind: Kind,

@@ -1,5 +1,3 @@
-//! Timestamps in proofs.
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;

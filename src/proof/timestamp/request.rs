@@ -9,7 +9,6 @@ use crate::proof::format::hashes::Hash;
 
 pub const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 
-/// A request to timestamp a text.
 pub struct TimestampRequest {
     pub imprint: Hash,
     /// The response must repeat it.
@@ -40,13 +39,11 @@ impl TimestampRequest {
     }
 }
 
-/// Encodes a value.
 pub fn value(tag: Tag, content: &[u8]) -> Vec<u8> {
     let value = AnyRef::new(tag, content).and_then(|value| value.to_der());
     value.expect("values of requests are short")
 }
 
-/// The hash of a text, which is timestamped.
 pub fn imprint_of(text: &str) -> Hash {
     let mut imprint = [0; 32];
     imprint.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());

@@ -26,7 +26,6 @@ pub fn time_of_token(token: &str, checkpoint: &str) -> Option<StampTime> {
 
 /// The input of `openssl ts -verify` for a proof file.
 pub struct Extract {
-    /// The timestamped checkpoint.
     pub checkpoint: String,
     /// The token in DER.
     pub token: Vec<u8>,

@@ -10,7 +10,6 @@ use super::time::StampTime;
 
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
 const TST_INFO: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.1.4");
-/// The tag of an explicitly tagged field with the number 0.
 const EXPLICIT: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(0) };
 
 /// The reason why a response cannot be used.
@@ -28,7 +27,6 @@ pub enum AnswerError {
     TooEarly,
 }
 
-/// The content of a token.
 pub struct Token<'a> {
     /// The timestamped hash.
     pub imprint: &'a [u8],

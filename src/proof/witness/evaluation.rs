@@ -7,7 +7,7 @@ use crate::proof::format::note::{Note, NoteError, Verifier};
 use crate::proof::format::path::goes_on;
 use crate::proof::format::submission::Submission;
 
-pub struct Judged<'b> {
+pub struct Submitted<'b> {
     submission: Submission<'b>,
     note: Note<'b>,
     pub checkpoint: Checkpoint,
@@ -19,7 +19,7 @@ pub enum Verdict {
     Refused(Answer),
 }
 
-impl<'b> Judged<'b> {
+impl<'b> Submitted<'b> {
     pub fn read(body: &'b str) -> Option<Self> {
         let submission = Submission::parse(body)?;
         let note = Note::parse(submission.checkpoint).ok()?;

@@ -15,7 +15,7 @@ use crate::proof::format::cosignature::CosigningKey;
 use crate::proof::format::note::Verifier;
 
 pub use answer::Answer;
-use evaluation::{Judged, Verdict};
+use evaluation::{Submitted, Verdict};
 use memory::Memory;
 
 pub struct LogWitness {
@@ -58,7 +58,7 @@ impl LogWitness {
 
     /// Verifies a checkpoint. A cosigned one is on disk before this returns.
     pub fn add_checkpoint(&self, body: &[u8]) -> io::Result<Answer> {
-        let Some(submitted) = std::str::from_utf8(body).ok().and_then(Judged::read) else {
+        let Some(submitted) = std::str::from_utf8(body).ok().and_then(Submitted::read) else {
             return Ok(Answer::Malformed);
         };
         let Some(log) = self.logs.get(&submitted.checkpoint.origin) else {

@@ -1,5 +1,3 @@
-//! The subject of a check, and the action to be checked.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 

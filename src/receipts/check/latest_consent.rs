@@ -1,9 +1,8 @@
-//! The reader of visitors' latest receipts: concurrent checks share one round trip.
-//!
-//! A bounded queue feeds the readers. One of them takes all pending lookups, reads them with one statement
-//! that finds every visitor by index, and replies; lookups that arrive meanwhile are taken by the next
-//! reader. There is no further delay: a single check is read at once. A stuck reader delays only the lookups
-//! that it has taken, for a few seconds.
+//! The reader of visitors' latest receipts: concurrent checks share one round trip. A bounded queue feeds
+//! the readers. One of them takes all pending lookups, reads them with one statement that finds every
+//! visitor by index, and replies; lookups that arrive meanwhile are taken by the next reader. There is no
+//! further delay: a single check is read at once. A stuck reader delays only the lookups that it has taken,
+//! for a few seconds.
 
 use std::sync::Arc;
 

@@ -1,18 +1,13 @@
-//! Lookups of latest receipts, and the replies to their senders.
-
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
 use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
 
-/// Maximum number of lookups in a batch.
 pub const BATCH: usize = 500;
 
-/// Receives the result.
 pub type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
 
-/// A lookup, with its reply channel.
 pub struct Lookup {
     pub question: Question,
     pub reply: Reply,
@@ -46,7 +41,6 @@ pub fn reply_all(
     }
 }
 
-/// Replies to all with an error.
 pub fn refuse_all(waiting: impl IntoIterator<Item = Reply>, error: &Error) {
     for reply in waiting {
         let _ = reply.send(Err(error.for_another()));

@@ -74,7 +74,6 @@ pub struct LatestReceipt {
     pub envelope: ReceiptEnvelope,
 }
 
-/// Reads and evaluates the visitor's latest receipt.
 pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
     let subject = request.parse()?;
     if let Some(pixel) = &subject.pixel
@@ -83,13 +82,13 @@ pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check>
     {
         receipts.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
     }
-    let check = find_and_judge(receipts, subject).await?;
+    let check = find_and_evaluate(receipts, subject).await?;
     receipts.infra.metrics.checks.count(check.reason.as_str());
     Ok(check)
 }
 
 /// Like [`check`], but not counted in the metrics.
-pub(super) async fn find_and_judge(receipts: &Receipts, subject: Subject) -> Result<Check> {
+pub(super) async fn find_and_evaluate(receipts: &Receipts, subject: Subject) -> Result<Check> {
     let latest = match (subject.pixel, subject.visitor_id) {
         (Some(pixel), Some(visitor_id)) => match receipts.sites.find_tested(&pixel).await? {
             Some(site) => test_choices::find_latest(&receipts.infra, &site, &visitor_id).await?,
@@ -123,7 +122,6 @@ pub async fn receipt(receipts: &Receipts, request: &CheckRequest) -> Result<Rece
     Ok(ReceiptAnswer { check, valid })
 }
 
-/// Evaluates whether the latest receipt permits an action now.
 pub(crate) fn evaluate(
     latest: &LatestConsent,
     required: Option<Purpose>,

@@ -1,7 +1,6 @@
-//! Caches alias → pixel id. Entries may be up to 60 s stale.
-//!
-//! A name is a pixel's id or an earlier id of it, and may be transferred to another pixel. The cache only
-//! decides which shard looks the name up again.
+//! Caches alias → pixel id. Entries may be up to 60 s stale. A name is a pixel's id or an earlier id of
+//! it, and may be transferred to another pixel. The cache only decides which shard looks the name up
+//! again.
 
 use std::time::Duration;
 
@@ -27,7 +26,6 @@ impl AliasCache {
         Self { pixels: Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED))) }
     }
 
-    /// The pixel of each name.
     pub async fn pixels_of(
         &self,
         live: &mut LiveConnection,
@@ -41,7 +39,6 @@ impl AliasCache {
         Ok(names.iter().map(|&name| pixels[name].clone()).collect())
     }
 
-    /// Replaces the cached pixel of a name.
     pub async fn correct(&self, name: &str, pixel_id: &PixelId) {
         self.pixels.insert(name.to_owned(), pixel_id.clone()).await;
     }

@@ -1,8 +1,6 @@
 //! Lookups of latest receipts on a cluster: each lookup is queued for the shard of its pixel, whose task reads
-//! it.
-//!
-//! Aliases are resolved by the task of the shard too, so the lookups of a shard share that statement as well.
-//! A large statement costs little more than a small one, so the lookups of a busy shard wait one to two
+//! it. Aliases are resolved by the task of the shard too, so the lookups of a shard share that statement as
+//! well. A large statement costs little more than a small one, so the lookups of a busy shard wait one to two
 //! milliseconds for each other.
 
 use std::collections::HashMap;

@@ -1,7 +1,6 @@
-//! Receipts in tables that are distributed over several machines (docs/scaling.md).
-//!
-//! Every shard has a queue and a connection of its own ([`shard_queues`]). Its statements concern only pixels
-//! of that shard ([`store`]).
+//! Receipts in tables that are distributed over several machines (docs/scaling.md). Every shard has a queue
+//! and a connection of its own ([`shard_queues`]). Its statements concern only pixels of that shard
+//! ([`store`]).
 
 mod alias_cache;
 mod checking;

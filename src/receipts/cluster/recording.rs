@@ -55,7 +55,6 @@ impl ChoiceRouter {
     }
 }
 
-/// The statements for receipts of one shard.
 #[derive(Clone)]
 struct ShardStatements {
     /// For the events of endpoints, which are stored on the coordinator.

@@ -1,8 +1,6 @@
-//! Work queues per shard on a cluster.
-//!
-//! On a cluster a statement concerns one shard ([`super::shards`]) and waits for its machine. Every shard has
-//! a task with a queue and a connection of its own: so receipts of a pixel keep their order, and a slow or
-//! unavailable shard delays only its own queue.
+//! Work queues per shard on a cluster. On a cluster a statement concerns one shard ([`super::shards`]) and
+//! waits for its machine. Every shard has a task with a queue and a connection of its own: so receipts of a
+//! pixel keep their order, and a slow or unavailable shard delays only its own queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as Latch, PoisonError};
@@ -17,7 +15,6 @@ use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
-/// Maximum number of queued jobs per shard.
 const QUEUE: usize = 2_000;
 /// A task without jobs closes its connection after this time.
 const IDLE: Duration = Duration::from_secs(60);
@@ -27,7 +24,6 @@ const GATHERING: Duration = Duration::from_millis(1);
 /// A shard counts as busy for this long after a batch of at least half of `enough` jobs.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// The batch size.
 #[derive(Clone, Copy)]
 pub struct Batches {
     pub most: usize,
@@ -96,7 +92,6 @@ async fn run<J>(
     }
 }
 
-/// Waits briefly until the batch is large enough.
 async fn gather<J>(jobs: &mut mpsc::Receiver<J>, taken: &mut Vec<J>, batches: Batches) {
     let end = Instant::now() + GATHERING;
     while batches.enough.is_some_and(|enough| taken.len() < enough) {
@@ -153,7 +148,7 @@ mod tests {
 
         async fn ends(&mut self) {
             while self.left > 0 {
-                self.left -= self.batches.recv().await.expect("a lane");
+                self.left -= self.batches.recv().await.expect("a queue");
             }
         }
     }

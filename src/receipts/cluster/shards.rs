@@ -1,8 +1,6 @@
-//! The shard of a pixel, on a cluster.
-//!
-//! A table is divided into shards by a hash of `pixel_id`, and every shard is on one machine. Pixels of one
-//! shard can be read with one statement and committed by one machine, and a slow shard does not delay the
-//! others.
+//! The shard of a pixel, on a cluster. A table is divided into shards by a hash of `pixel_id`, and every
+//! shard is on one machine. Pixels of one shard can be read with one statement and committed by one
+//! machine, and a slow shard does not delay the others.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +19,6 @@ const REMEMBERED: u64 = 20_000;
 /// A shard, identified by its least hash.
 pub type Part = i32;
 
-/// The shards as known to this node.
 pub struct Shards {
     known: Mutex<Option<KnownStarts>>,
     hashes: Cache<String, i32>,
@@ -40,7 +37,6 @@ impl Shards {
         Self { known: Mutex::default(), hashes }
     }
 
-    /// The shard of each pixel.
     pub async fn of(&self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
         let starts = self.starts(live).await?;
         if starts.is_empty() {

@@ -1,9 +1,7 @@
-//! Counts the events of each day of a pixel, so that a whole year can be read quickly.
-//!
-//! Receipts are counted in their order, up to a position below which no more can be inserted; impressions are
-//! counted once their day is over. Until then, and for days marked as changed, readers count rows. So
-//! recording never waits for this job, and if it is late or interrupted, answers stay correct and only take
-//! longer.
+//! Counts the events of each day of a pixel, so that a whole year can be read quickly. Receipts are counted
+//! in their order, up to a position below which no more can be inserted; impressions are counted once their
+//! day is over. Until then, and for days marked as changed, readers count rows. So recording never waits for
+//! this job, and if it is late or interrupted, answers stay correct and only take longer.
 
 use std::collections::BTreeMap;
 use std::time::{Duration as RealTime, Instant};
@@ -22,7 +20,6 @@ use crate::types::ids::PixelId;
 const WORTH_COUNTING: i64 = 500;
 /// Rows per transaction.
 const BATCH: i64 = 10_000;
-/// Pixels per query.
 const PIXELS: i64 = 1_000;
 /// If a writer takes longer, its receipts are left to the next run.
 const WRITERS_END_WITHIN: RealTime = RealTime::from_secs(30);

@@ -13,7 +13,6 @@ use crate::clock::Timestamp;
 use crate::receipts::store::counts::PublishedVersion;
 use crate::receipts::user_action::Act;
 
-/// Maximum number of versions per answer.
 pub const MAX_VERSIONS: usize = 20;
 
 /// Choices of all days.
@@ -105,7 +104,6 @@ impl Line {
     }
 }
 
-/// The series of the newest versions, the newest first.
 pub fn by_version(
     lines: &BTreeMap<String, Line>,
     versions: &BTreeMap<String, PublishedVersion>,

@@ -1,5 +1,3 @@
-//! Counts per day: impressions and answers.
-
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
@@ -61,7 +59,6 @@ impl Counts {
         }
     }
 
-    /// Adds another day.
     pub fn add(&mut self, day: &Self) {
         self.shown += day.shown;
         self.unanswered += day.unanswered;

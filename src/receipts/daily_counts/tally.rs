@@ -87,7 +87,6 @@ impl DayChoices {
         }
     }
 
-    /// The choices whose user action is not known.
     pub fn without_act(&self) -> ByState {
         let mut rest = self.by_state();
         for counted in self.acts.values() {
@@ -106,7 +105,6 @@ impl DayChoices {
     }
 }
 
-/// All counts of a day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayTally {
     /// Visitors who saw the popup.

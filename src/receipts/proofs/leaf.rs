@@ -1,7 +1,6 @@
-//! The leaf of a choice in the log: a hash of a random salt, the receipt and what was shown.
-//!
-//! These three values prove that the choice is in the log. Without the salt, nobody can recognise the hash,
-//! even by guessing the other values.
+//! The leaf of a choice in the log: a hash of a random salt, the receipt and what was shown. These three
+//! values prove that the choice is in the log. Without the salt, nobody can recognise the hash, even by
+//! guessing the other values.
 
 use crate::error::Result;
 use crate::proof::format::hashes::{self, Hash};
@@ -33,7 +32,6 @@ impl Leaf {
         Self { salt, hash: hashes::leaf(&salted) }
     }
 
-    /// Recomputes the leaf of a stored receipt with its salt.
     pub fn again(salt: Hash, receipt: &Receipt, shown: Option<&Shown>) -> Result<Self> {
         Ok(Self::with_salt(salt, &receipt.canonical()?, shown))
     }

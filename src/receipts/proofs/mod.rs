@@ -1,5 +1,3 @@
-//! Proof files, and the verdicts on receipts and proof files.
-
 pub mod leaf;
 pub mod proof_file;
 pub mod verify;

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::leaf::Leaf;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
 use crate::policies;
 use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
@@ -26,6 +26,7 @@ use crate::receipts::store::latest_of_pixels::find_named;
 use crate::receipts::store::leaves::{self, Sealable};
 use crate::silence::proving::WatchReportProof;
 use crate::types::locales;
+use crate::types::parameter::wrong;
 use crate::types::text::present;
 
 /// Whose choice is to be proved.
@@ -173,10 +174,8 @@ fn parse_size(text: &str) -> Result<u64> {
     text.parse().map_err(|_| wrong_size())
 }
 
-/// The error for a size that the log never had.
 pub fn wrong_size() -> Error {
-    let msg = "must be a size that the log had";
-    Error::Validation(vec![FieldError::new(&["query", "old_size"], msg, "value_error")])
+    wrong("old_size", "must be a size that the log had")
 }
 
 /// The texts that a choice answers.

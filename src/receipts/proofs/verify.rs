@@ -1,5 +1,3 @@
-//! Verification of a receipt.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

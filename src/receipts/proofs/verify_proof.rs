@@ -1,5 +1,3 @@
-//! Verification of a proof file.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -26,7 +24,6 @@ pub struct VerifyProofRequest {
     pub against: Option<String>,
 }
 
-/// Verifies a proof file like `assent verify`.
 pub fn verify(log: &Log, request: VerifyProofRequest) -> Result<ProofVerdict> {
     let proof = request.proof.filter(|proof| !proof.is_empty()).ok_or(Error::ProofRequired)?;
     let proof = Value::Object(proof).to_string();
@@ -37,7 +34,6 @@ pub fn verify(log: &Log, request: VerifyProofRequest) -> Result<ProofVerdict> {
     Ok(verifying::verify(&proof, &trusted, request.against.as_deref()))
 }
 
-/// The error for an invalid key.
 pub fn no_key() -> Error {
     wrong_field("key", "must be a verifier key: name, id and key with + in between")
 }

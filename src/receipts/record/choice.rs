@@ -1,5 +1,3 @@
-//! A visitor's choice as received, and its validity.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -132,9 +130,8 @@ impl RecordRequest {
         Some((state, visitor_id))
     }
 
-    /// The purposes that the choice grants, sorted; `None` if it is invalid.
-    ///
-    /// An acceptance must be affirmative, refer to the current policy, and contain only purposes of it.
+    /// The purposes that the choice grants, sorted; `None` if it is invalid. An acceptance must be
+    /// affirmative, refer to the current policy, and contain only purposes of it.
     pub(in crate::receipts) fn granted(
         &self,
         state: ConsentState,

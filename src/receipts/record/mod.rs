@@ -1,5 +1,3 @@
-//! Recording of a visitor's choice, from the request to the stored receipt.
-
 pub mod choice;
 pub mod recorder;
 pub mod script_builds;
@@ -47,7 +45,6 @@ pub struct Provenance {
     pub origin: Option<String>,
 }
 
-/// The result of recording a choice.
 pub enum Recorded {
     Saved(Box<SignedReceipt>),
     /// Not a valid choice; nothing was stored.
@@ -118,14 +115,14 @@ impl Receipts {
         request: RecordRequest,
         provenance: &Provenance,
     ) -> Result<Recorded> {
-        let recorded = self.judge_and_store(request, provenance).await?;
+        let recorded = self.evaluate_and_store(request, provenance).await?;
         if !matches!(&recorded, Recorded::Saved(signed) if signed.receipt.is_test()) {
             self.infra.metrics.choices.count(recorded.kind());
         }
         Ok(recorded)
     }
 
-    async fn judge_and_store(
+    async fn evaluate_and_store(
         &self,
         request: RecordRequest,
         provenance: &Provenance,

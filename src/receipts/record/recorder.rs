@@ -1,15 +1,11 @@
-//! The writer of receipts: concurrent choices share one commit.
-//!
-//! A bounded queue feeds the writer. It takes all pending receipts, inserts them with one statement, and
-//! replies only after `COMMIT`. There is no timer: batches grow with the load, and a single receipt is
-//! written at once.
-//!
-//! A choice is stored soon or never. Its sender gives up after a while, and the visitor's next answer,
-//! perhaps sent to another node, must be the later choice. So every job has a deadline, which is enforced
-//! here and, by the database itself, in the statement that stores it.
-//!
-//! There is one writer, because a commit costs as much as a dozen rows: two writers would share the load and
-//! so commit twice as often for it. That was measured to be slower.
+//! The writer of receipts: concurrent choices share one commit. A bounded queue feeds the writer. It takes
+//! all pending receipts, inserts them with one statement, and replies only after `COMMIT`. There is no
+//! timer: batches grow with the load, and a single receipt is written at once. A choice is stored soon or
+//! never. Its sender gives up after a while, and the visitor's next answer, perhaps sent to another node,
+//! must be the later choice. So every job has a deadline, which is enforced here and, by the database
+//! itself, in the statement that stores it. There is one writer, because a commit costs as much as a dozen
+//! rows: two writers would share the load and so commit twice as often for it. That was measured to be
+//! slower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,11 +59,9 @@ impl Recorder {
     }
 
     /// Stores a receipt and returns it once it is durable. For a repeated choice, the first receipt of that
-    /// choice is returned instead.
-    ///
-    /// A full queue is an error, never a silent loss, and so is a choice that could not be stored by its
-    /// deadline, `STORED_WITHIN` after its arrival. If the outcome is unknown, sending the choice again
-    /// returns its receipt if there is one.
+    /// choice is returned instead. A full queue is an error, never a silent loss, and so is a choice that
+    /// could not be stored by its deadline, `STORED_WITHIN` after its arrival. If the outcome is unknown,
+    /// sending the choice again returns its receipt if there is one.
     pub async fn record(&self, receipt: NewReceipt) -> Result<SignedReceipt> {
         let (reply, answer) = oneshot::channel();
         let deadline = receipt.deadline();

@@ -1,5 +1,3 @@
-//! Counting of impressions.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -1,5 +1,3 @@
-//! Writing of batches of receipts, and the replies to their senders.
-
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,11 +38,9 @@ impl AsRef<NewReceipt> for Job {
 pub struct Wakes {
     /// `contacts::withdrawal`, after a refusal.
     pub refused: Arc<Notify>,
-    /// The sender of webhooks, after an event was written.
     pub events: Arc<Notify>,
 }
 
-/// The statements of a [`Writer`].
 pub trait Statements: Sync {
     /// Work on inserted receipts that is left for [`Statements::settle`].
     type Pending: Send;
@@ -57,7 +53,6 @@ pub trait Statements: Sync {
         batch: &[Job],
     ) -> impl Future<Output = Result<(usize, Self::Pending)>> + Send;
 
-    /// The stored receipts of the choices, from this batch or earlier.
     fn list_stored(
         &self,
         live: &mut LiveConnection,
@@ -72,7 +67,6 @@ pub trait Statements: Sync {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// The statements for tables in one database.
 #[derive(Clone)]
 pub struct PlainStatements;
 
@@ -94,7 +88,6 @@ impl Statements for PlainStatements {
     async fn settle(&self, _: &mut KeptConnection, (): ()) {}
 }
 
-/// The shared state of the writers.
 #[derive(Clone)]
 pub struct Writer<S> {
     pub statements: S,
@@ -198,7 +191,6 @@ impl<S: Statements> Writer<S> {
         }
     }
 
-    /// Replies to all with an error.
     pub fn refuse(&self, batch: Vec<Job>, error: &Error) {
         self.note_taken(batch.len());
         refuse_all(batch, error, &self.metrics);

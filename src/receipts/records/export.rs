@@ -15,11 +15,12 @@ use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
 use crate::policies;
 use crate::policies::policy::Policy;
-use crate::receipts::days::{Times, invalid};
+use crate::receipts::days::Times;
 use crate::receipts::export::{ExportRequest, Lines, PIECE_BYTES};
 use crate::receipts::receipt::Receipt;
 use crate::receipts::store::reading::{self, Placed};
 use crate::types::ids::PixelId;
+use crate::types::parameter::wrong;
 use crate::types::text::present;
 
 /// Rows per query. Rows that do not fit into the chunk are read again for the next one.
@@ -53,7 +54,7 @@ enum Place {
 /// Starts an export. As for lines, its first page is generated before a byte is sent.
 pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> Result<Lines> {
     if present(request.proofs.as_deref()).is_some_and(|proofs| proofs != "false") {
-        return Err(invalid("proofs", "goes with the format ndjson only", "value_error"));
+        return Err(wrong("proofs", "goes with the format ndjson only"));
     }
     let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;

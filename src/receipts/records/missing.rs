@@ -28,7 +28,6 @@ pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
     missing
 }
 
-/// Whether the recipients of data are named, if there are any besides the controller.
 fn names_recipients(answered: &Answered<'_>, text: &PolicyText) -> bool {
     let receipt = answered.receipt;
     let is_shared = |purpose: &Purpose| match receipt.consent_state {

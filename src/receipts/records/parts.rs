@@ -1,5 +1,3 @@
-//! The parts of a record.
-
 use serde_json::{Value, json};
 
 use super::answered::Answered;
@@ -13,7 +11,6 @@ pub(super) fn data_subject(receipt: &Receipt) -> Value {
     json!({"@type": "dpv:DataSubject", "dct:identifier": receipt.visitor_id})
 }
 
-/// The version of the notice that was answered, in the language in which it was shown.
 pub(super) fn notice(answered: &Answered<'_>, policy: &Policy) -> Value {
     let mut notice = json!({"@id": notice_url(answered), "@type": "dpv:ConsentNotice"});
     notice["dct:date"] =

@@ -1,5 +1,3 @@
-//! A single choice as a record.
-
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
@@ -10,7 +8,6 @@ use super::parts;
 use crate::clock::rfc3339;
 use crate::types::consent::ConsentState;
 
-/// The profile that a complete record conforms to.
 const PROFILE: &str = "https://w3id.org/dpv/schema/dpv-27560#record";
 
 /// The meanings of the names in a record. Readers need not fetch anything.
@@ -70,7 +67,6 @@ impl Answered<'_> {
         Value::Object(record)
     }
 
-    /// A self-contained record.
     pub fn document(&self) -> Value {
         let mut record = self.record();
         record["@context"] = CONTEXT.clone();

@@ -1,5 +1,3 @@
-//! SQL for the builds of the consent tag.
-
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::{Error, Result};
@@ -17,7 +15,6 @@ pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Resul
     Ok(())
 }
 
-/// The SHA-256 of builds that are not among the publications.
 pub async fn list_unnoted_builds(connection: &mut PgConnection) -> Result<Vec<Vec<u8>>> {
     let hashes = query_scalar!(
         "SELECT sha256 FROM script_builds WHERE NOT EXISTS (SELECT FROM publications

@@ -83,7 +83,6 @@ pub async fn upsert_counted(
     Ok(())
 }
 
-/// The last allocated position in the order of receipts.
 pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
     let last = query_scalar!(
         "SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS \"last!\" FROM consent_receipt_seq"
@@ -221,7 +220,6 @@ pub async fn insert_shown_between(
     Ok(())
 }
 
-/// A day marked as changed, and the position of the mark.
 pub struct DayChange {
     pub position: i64,
     pub day: NaiveDate,

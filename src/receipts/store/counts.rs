@@ -1,5 +1,3 @@
-//! SQL that counts rows per day.
-
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
@@ -37,10 +35,8 @@ pub async fn insert_shown(
 }
 
 /// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy,
-/// language and user action. Each row is passed on as it is read, because there may be many.
-///
-/// Each day is counted separately, by an index on time. It lists each answer separately, so all answers are
-/// named.
+/// language and user action. Each row is passed on as it is read, because there may be many. Each day is
+/// counted separately, by an index on time. It lists each answer separately, so all answers are named.
 pub async fn count_choices(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -126,7 +122,6 @@ pub async fn count_shown(
     Ok(counts)
 }
 
-/// Like [`count_choices`], for the choices after one position up to another.
 pub async fn count_choices_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -182,7 +177,6 @@ pub async fn count_choosers_between(
     Ok(counts)
 }
 
-/// A version of a policy, and its time of publication.
 #[derive(Clone, Copy)]
 pub struct PublishedVersion {
     pub version: i32,

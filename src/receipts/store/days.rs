@@ -1,5 +1,3 @@
-//! SQL for daily counts.
-
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
@@ -34,7 +32,6 @@ pub async fn find_counted(
     Ok(counted)
 }
 
-/// Days of the range that are marked as changed.
 pub async fn list_changed_days(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! The end of a permission, as SQL.
-
 /// Passes the end of the acceptance `receipt` of a pixel to a query macro, before its other arguments and in
 /// parts that are to be joined. If all receipts are of one pixel, an argument of the query names it: on a
 /// cluster that determines the machine.

@@ -124,7 +124,6 @@ pub struct Erased {
     pub shown: u64,
 }
 
-/// Deletes all consent data of these pixels.
 pub async fn delete_all_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],

@@ -1,15 +1,12 @@
-//! SQL for a visitor's own choices.
-
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::{Receipt, SignedReceipt};
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt, and what was shown to its visitor if known.
 pub type ReceiptWithSnapshot = (SignedReceipt, Option<Shown>);
 
 /// A receipt and the same visitor's earlier ones at the same pixel, newest first; only those before the receipt
@@ -18,7 +15,7 @@ pub async fn list_up_to(
     connection: &mut PgConnection,
     newest: &Receipt,
     before: Option<Uuid>,
-    limit: usize,
+    limit: i64,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let rows = select_receipt!(
         "receipt.shown_language, receipt.shown_notice, receipt.shown_script, receipt.shown_act,
@@ -37,7 +34,7 @@ pub async fn list_up_to(
         newest.visitor_id.as_str(),
         newest.receipt_id,
         before,
-        i64::try_from(limit).map_err(Error::internal)?,
+        limit,
     )
     .fetch_all(connection)
     .await?;

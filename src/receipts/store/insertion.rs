@@ -63,7 +63,6 @@ macro_rules! insert_statement {
     };
 }
 
-/// Like [`insert_statement`], without the log.
 macro_rules! insert_plain {
     ($query:ident, [$($before:literal)*], [$($after:literal)*], $batch:ident $($more:tt)*) => {
         insert_statement!(

@@ -1,5 +1,3 @@
-//! SQL that finds visitors' latest receipts.
-
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -31,18 +29,15 @@ pub struct LatestConsent {
 }
 
 impl LatestConsent {
-    /// Whether an acceptance has expired.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|expires_at| expires_at <= now)
     }
 }
 
 /// A query for the latest receipts of visitors, for each of the pixels `$1` with its visitors' ids joined in
-/// `$2`.
-///
-/// The data of a pixel are looked up once, however many lookups concern it; `OFFSET 0` keeps the planner from
-/// repeating that for each. Every lookup is a separate subquery, so that each uses the index, whatever the
-/// planner's estimate of their number.
+/// `$2`. The data of a pixel are looked up once, however many lookups concern it; `OFFSET 0` keeps the
+/// planner from repeating that for each. Every lookup is a separate subquery, so that each uses the index,
+/// whatever the planner's estimate of their number.
 macro_rules! select_latest {
     ([$($end:literal),+], $($argument:expr),+) => {
         select_receipt!(
@@ -81,7 +76,6 @@ macro_rules! select_latest {
     };
 }
 
-/// Lookups, grouped by pixel.
 #[derive(Default)]
 struct ByPixel<'a> {
     names: Vec<&'a str>,

@@ -14,7 +14,6 @@ use crate::receipts::receipt::SignedReceipt;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A pixel, resolved from the name in a lookup.
 #[derive(Clone)]
 pub struct NamedPixel {
     pub pixel_id: PixelId,
@@ -69,7 +68,6 @@ impl AsRef<Self> for NamedQuestion {
     }
 }
 
-/// Like [`list_latest`](crate::receipts::store::latest::list_latest), for pixels of one shard.
 pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<NamedQuestion>],

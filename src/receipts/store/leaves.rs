@@ -1,5 +1,3 @@
-//! SQL for receipts to be proved.
-
 use sqlx::{Connection, PgConnection, query, query_scalar};
 use uuid::Uuid;
 

@@ -1,5 +1,3 @@
-//! SQL for receipts.
-
 pub mod builds;
 pub mod counting;
 pub mod counts;

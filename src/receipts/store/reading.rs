@@ -1,5 +1,3 @@
-//! SQL for a pixel's owner: pages of the log, and exports.
-
 use chrono::{DateTime, Duration, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -98,7 +96,6 @@ async fn list_all(
     )
 }
 
-/// Like [`list_all`], for one visitor, who has few.
 async fn list_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! SQL for the receipt writer.
-
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -18,7 +16,6 @@ use crate::receipts::user_action::{Act, Seen};
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt to be stored.
 pub struct NewReceipt {
     pub signed: SignedReceipt,
     /// The time at which an acceptance expires; `None` for a refusal.
@@ -46,16 +43,13 @@ impl NewReceipt {
 }
 
 /// Inserts receipts in the given order and returns how many are new. The others repeat a stored choice, were
-/// too late, or are of a deleted or suspended pixel.
-///
-/// `seq`, which determines the latest receipt, is allocated when a row is inserted, and right before that the
-/// database itself checks the deadline: a statement may have been under way for longer than its caller
-/// waited, and another node may have recorded a later choice. The rows are sorted before this check, so that
-/// each is checked right before it is inserted; `OFFSET 0` keeps the planner from checking earlier.
-///
-/// A refusal, or an acceptance without `resolution` or shorter than 182 days, also fires the trigger
-/// `consent_receipts_recorded`, which records the visitor in `consent_changes` for `contacts::withdrawal` if
-/// a contact may depend on them.
+/// too late, or are of a deleted or suspended pixel. `seq`, which determines the latest receipt, is allocated
+/// when a row is inserted, and right before that the database itself checks the deadline: a statement may
+/// have been under way for longer than its caller waited, and another node may have recorded a later choice.
+/// The rows are sorted before this check, so that each is checked right before it is inserted; `OFFSET 0`
+/// keeps the planner from checking earlier. A refusal, or an acceptance without `resolution` or shorter than
+/// 182 days, also fires the trigger `consent_receipts_recorded`, which records the visitor in
+/// `consent_changes` for `contacts::withdrawal` if a contact may depend on them.
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     rows: &[impl AsRef<NewReceipt>],
@@ -93,7 +87,6 @@ pub async fn insert_receipts(
     usize::try_from(inserted).map_err(Error::internal)
 }
 
-/// The events of receipts, as arrays of columns.
 #[derive(Default)]
 struct EventColumns<'a> {
     receipt_ids: Vec<Uuid>,
@@ -139,7 +132,6 @@ struct Batch<'a> {
     acts: Vec<Option<&'static str>>,
     seen: Vec<Option<&'static str>>,
     automated: Vec<Option<bool>>,
-    /// Distinct pixels.
     pixels: Vec<&'a str>,
     /// One per receipt, or empty without a log.
     salts: Vec<&'a [u8]>,

@@ -1,5 +1,3 @@
-//! Shared parts of the statements about receipts.
-
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +10,6 @@ use crate::receipts::user_action::UserAction;
 use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 
-/// The columns of a receipt.
 pub struct ReceiptRow {
     pub pixel_id: PixelId,
     pub receipt_id: Uuid,
@@ -124,7 +121,6 @@ pub fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result
     Ok(places)
 }
 
-/// Distinct pixels.
 pub fn pixels_of(pixel_ids: impl Iterator<Item = impl Into<String>>) -> Vec<String> {
     pixel_ids.map(Into::into).collect::<BTreeSet<_>>().into_iter().collect()
 }

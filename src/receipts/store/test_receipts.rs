@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt of a choice that was made under a test id.
 pub struct TestReceipt {
     pub signed: SignedReceipt,
     pub choice: Option<Uuid>,

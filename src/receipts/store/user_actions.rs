@@ -1,5 +1,3 @@
-//! SQL for the user actions of choices.
-
 use sqlx::{PgConnection, query};
 
 use crate::error::Result;

@@ -139,7 +139,6 @@ pub async fn list_reports(
     viewed(connection, rows).await
 }
 
-/// The files of a report.
 pub async fn find_files(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -193,7 +192,6 @@ pub async fn list_of_period(
     Ok(rows.into_iter().map(|row| (row.report_id, row.sha256)).collect())
 }
 
-/// Deletes at most `limit` reports that were received before `before`.
 pub async fn delete_reports(
     connection: &mut PgConnection,
     before: DateTime<Utc>,

@@ -16,7 +16,6 @@ pub async fn take_turn(
     Ok(taken.rows_affected() == 1)
 }
 
-/// Ends the turn that was taken until this time.
 pub async fn end_turn(
     connection: &mut PgConnection,
     until: DateTime<Utc>,

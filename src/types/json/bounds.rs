@@ -1,7 +1,6 @@
-//! The number of values in a JSON text and their depth, counted in its bytes.
-//!
-//! A tree of values takes up to a hundred times the memory of its text (`[{"":0},…]`), so the text
-//! is checked before it is parsed.
+//! The number of values in a JSON text and their depth, counted in its bytes. A tree of values
+//! takes up to a hundred times the memory of its text (`[{"":0},…]`), so the text is checked before
+//! it is parsed.
 
 #[derive(Clone, Copy)]
 pub struct Bounds {

@@ -1,7 +1,6 @@
-//! Minimises JSON: removes spaces between values and unnecessary escapes.
-//!
-//! Numbers and the order of keys are preserved. Parsing into a tree of values would preserve
-//! neither, because its numbers have 64 bits.
+//! Minimises JSON: removes spaces between values and unnecessary escapes. Numbers and the order of
+//! keys are preserved. Parsing into a tree of values would preserve neither, because its numbers
+//! have 64 bits.
 
 /// The text must be valid JSON.
 pub fn compact(text: &str) -> Result<String, serde_json::Error> {

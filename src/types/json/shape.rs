@@ -156,12 +156,10 @@ fn cut(name: &str) -> String {
     name.chars().take(MOST_NAME).collect()
 }
 
-/// Unknown fields with a similar known one that is missing.
 pub fn misspelt<T: DeserializeOwned>(names: &[String], root: &[&str]) -> Vec<FieldError> {
     misspelt_of(field_names::<T>(), names, root)
 }
 
-/// As [`misspelt`], of the given fields.
 pub fn misspelt_of(known: &[&str], names: &[String], root: &[&str]) -> Vec<FieldError> {
     let left_out = known.iter().copied().filter(|known| names.iter().all(|name| name != known));
     let left_out = left_out.collect::<Vec<_>>();
@@ -179,7 +177,6 @@ pub fn misspelt_of(known: &[&str], names: &[String], root: &[&str]) -> Vec<Field
         .collect()
 }
 
-/// The known name that is similar, or contains it.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let given = plain(name);

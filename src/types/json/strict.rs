@@ -1,10 +1,7 @@
-//! Strict JSON: no duplicate keys, no NUL characters.
-//!
-//! Readers interpret a duplicate key differently, which a signed receipt must not permit (RFC 8785
-//! requires I-JSON, RFC 7493); PostgreSQL text cannot contain NUL.
-//!
-//! A text is examined first and then parsed into its type: two passes over some hundred bytes are
-//! faster than an intermediate value.
+//! Strict JSON: no duplicate keys, no NUL characters. Readers interpret a duplicate key
+//! differently, which a signed receipt must not permit (RFC 8785 requires I-JSON, RFC 7493);
+//! PostgreSQL text cannot contain NUL. A text is examined first and then parsed into its type: two
+//! passes over some hundred bytes are faster than an intermediate value.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

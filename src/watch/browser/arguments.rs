@@ -40,7 +40,6 @@ const COMMON: &[&str] = &[
     "--window-size=1280,900",
 ];
 
-/// The features that send `Sec-GPC`, in versions that have them.
 const GPC_FEATURES: &str = "--enable-features=GlobalPrivacyControl,GlobalPrivacyControlForce";
 
 /// Nothing passes the proxy by: neither loopback addresses nor look-ups of names, UDP or WebRTC.

@@ -1,5 +1,3 @@
-//! The bounds on what a page may use of the machine.
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! The folder of a run, which contains the profiles of its visits.
-
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};

@@ -1,5 +1,3 @@
-//! The browser: its folder, its processes, its start and its end.
-
 mod arguments;
 pub mod bounds;
 mod folder;

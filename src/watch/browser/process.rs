@@ -1,5 +1,3 @@
-//! One running browser.
-
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! The program that is started.
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,12 +9,10 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Scripts are smaller than this; browsers are larger.
 const MAX_SCRIPT: u64 = 64 * 1024;
 
-/// An existing program.
 #[derive(Clone, Debug)]
 pub struct Program(PathBuf);
 
 impl Program {
-    /// The browser that was named, else the first one in `PATH`.
     pub fn find(named: Option<&Path>, folder: &RunFolder) -> Result<Self, String> {
         let Some(named) = named else {
             let names = NAMES.iter().find_map(|name| in_path(name));

@@ -30,7 +30,6 @@ impl BrowserUser {
     }
 }
 
-/// Whether every user can reach what is below this folder.
 pub fn is_open_to_all(folder: &Path) -> bool {
     folder.ancestors().all(|part| {
         part.as_os_str().is_empty()

@@ -1,5 +1,3 @@
-//! The causes of requests: type and initiator.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

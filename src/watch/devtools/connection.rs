@@ -28,7 +28,6 @@ pub enum CallError {
     Refused(String, String),
 }
 
-/// An event of a session; of the browser itself without one.
 #[derive(Debug, Deserialize)]
 pub struct Event {
     #[serde(rename = "sessionId")]

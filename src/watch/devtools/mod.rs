@@ -1,5 +1,3 @@
-//! The DevTools protocol over a pipe, and what it tells of a visit.
-
 mod causes;
 mod connection;
 mod follow;

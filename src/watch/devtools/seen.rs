@@ -1,5 +1,3 @@
-//! The account that the protocol has given so far.
-
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +18,6 @@ pub struct Document {
     pub is_loaded: bool,
 }
 
-/// The tag's script, as the page loaded it.
 #[derive(Clone, Debug)]
 pub struct TagScript {
     pub url: String,
@@ -65,7 +62,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Remembers the first cause of a URL.
     pub fn note(&mut self, url: &str, cause: Cause) {
         if self.causes.len() < MAX_CAUSES && !url.starts_with("data:") {
             let url = without_fragment(url);

@@ -1,6 +1,5 @@
 //! The contents of a network log that verdicts need. Times are milliseconds of the monotonic clock.
 
-/// One request, or one step of its redirects.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub at_ms: f64,
@@ -16,7 +15,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// The value of a header of the request.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find_map(|line| {
             let (key, value) = line.split_once(':')?;

@@ -72,7 +72,6 @@ pub fn read(path: &Path) -> Result<NetLog, String> {
     Ok(reading.finish())
 }
 
-/// The names of events by number.
 fn event_names(line: &[u8]) -> Option<HashMap<u64, String>> {
     let line = line.trim_ascii_end().strip_suffix(b",")?;
     let text = [line, b"}"].concat();

@@ -13,7 +13,6 @@ impl Documents {
         }
     }
 
-    /// Whether a network partition is that of a document.
     pub fn have(&self, partition: &str) -> bool {
         top_site(partition).is_some_and(|site| self.0.iter().any(|known| known == site))
     }

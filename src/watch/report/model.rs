@@ -166,7 +166,6 @@ impl Report {
         }
     }
 
-    /// Names the pictures, and takes them out of the report.
     pub fn take_pictures(&mut self) -> Vec<(String, Vec<u8>)> {
         let mut pictures = Vec::new();
         for (number, page) in self.pages.iter_mut().enumerate() {

@@ -46,7 +46,6 @@ pub fn sarif(report: &Report) -> Value {
     })
 }
 
-/// The sentence about a leak, for people.
 pub fn sentence(page: &Page, visit: &VisitReport, leak: &Leak) -> String {
     let visit = visit.visit.name();
     match &leak.identifier {

@@ -17,7 +17,6 @@ pub enum VerifyError {
     Note(#[from] WatchNoteError),
 }
 
-/// The signed note over the files.
 pub fn sign(signer: &Signer, time: &str, files: &[(String, Vec<u8>)]) -> String {
     signer.sign(&text_of_note(time, files))
 }

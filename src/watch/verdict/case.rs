@@ -1,5 +1,3 @@
-//! The page that verdicts are about.
-
 use crate::watch::devtools::Seen;
 use crate::watch::service::Service;
 use crate::watch::site::{Site, host_of, is_within};

@@ -38,7 +38,6 @@ pub fn most_bits(text: &str, others: &[&str]) -> f64 {
     most
 }
 
-/// The size of a set of texts, from how many of the others repeat each other.
 fn of_repeated(text: &str, others: &[&str]) -> f64 {
     let is_alike = |other: &&&str| match is_word(text) {
         true => is_word(other),

@@ -5,7 +5,6 @@ use crate::watch::visit::{StoredValue, Visit};
 use super::bits::{bits, parts};
 use super::classes::set_bits;
 
-/// The least bits of an identifier.
 const MIN_BITS: f64 = 24.0;
 /// The least bits of values that are an identifier together, and of each of them.
 const MIN_BITS_TOGETHER: f64 = 32.0;
@@ -13,7 +12,6 @@ const MIN_PART_BITS: f64 = 3.0;
 /// The least rest of a cookie's life, in seconds. A cookie of exactly a day has lost a second when it is read.
 const MIN_LIFETIME_S: f64 = 86_400.0 - 60.0;
 
-/// The values of one fresh profile.
 pub struct Profile {
     visit: Visit,
     has_chosen: bool,
@@ -27,7 +25,6 @@ pub struct Profile {
 #[derive(Default)]
 pub struct Profiles(Vec<Profile>);
 
-/// Whether a value could be an identifier by its place and lifetime.
 pub fn is_lasting(value: &StoredValue) -> bool {
     let is_choice = value.store == "local_storage" && value.name.starts_with("assent:")
         || value.store == "cookie" && value.name == "assent";

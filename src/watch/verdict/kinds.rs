@@ -1,5 +1,3 @@
-//! Kinds of leaks.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +61,6 @@ impl Kind {
         }
     }
 
-    /// All kinds, for the rules of SARIF.
     pub const ALL: [Self; 22] = [
         Self::Document,
         Self::Frame,
@@ -146,7 +143,6 @@ impl Kind {
         })
     }
 
-    /// Destinations of the Fetch standard.
     fn of_destination(destination: &str) -> Option<Self> {
         Some(match destination {
             "document" => Self::Document,

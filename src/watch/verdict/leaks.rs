@@ -1,5 +1,3 @@
-//! Leaks, as reports list them.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,3 @@
-//! Verdicts: which observations are leaks.
-
 mod bits;
 mod case;
 mod classes;

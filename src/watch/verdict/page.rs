@@ -1,5 +1,3 @@
-//! The verdict on one page: on each of its visits.
-
 use crate::watch::service::pixel_of;
 use crate::watch::visit::{Observation, Visit};
 
@@ -26,7 +24,6 @@ impl VisitVerdict {
     }
 }
 
-/// The verdict on a visit, compared with all fresh profiles of the page.
 pub fn evaluate(case: &Case<'_>, observation: &Observation, profiles: &Profiles) -> VisitVerdict {
     let (mut leaks, mut allowed) = requests::leaking(case, observation);
     let (identifiers, kept, listed) = stored::evaluate(case.url, observation, profiles);
@@ -52,7 +49,6 @@ fn other_tag(case: &Case<'_>, observation: &Observation) -> Option<String> {
     }
 }
 
-/// Adds the values of a visit to those that are compared.
 pub fn add_profile(profiles: &mut Profiles, observation: &Observation) {
     let has_chosen = observation.has_chosen;
     let suspects = stored::suspects(observation);

@@ -1,5 +1,3 @@
-//! Leaks among requests and connections.
-
 use std::collections::BTreeSet;
 
 use crate::watch::devtools::{Initiator, Seen};

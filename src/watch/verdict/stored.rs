@@ -1,5 +1,3 @@
-//! Leaks among cookies and storage.
-
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -58,7 +58,6 @@ pub fn tokens(value: &str) -> Vec<Token> {
     found
 }
 
-/// The token at the start of a text, and its length.
 fn first(text: &str) -> (Token, usize) {
     if let Some((time, length)) = date(text) {
         return (Token { text: text[..length].to_owned(), time: Some(time) }, length);

@@ -30,7 +30,6 @@ impl Choice {
         }
     }
 
-    /// The index of the button in the banner.
     fn banner_button(self) -> usize {
         usize::from(self != Self::Accepted)
     }
@@ -65,7 +64,6 @@ fn button(selector: &str, index: &str) -> String {
     )
 }
 
-/// Whether the tag has stored a choice of this state.
 fn is_made(state: &str) -> String {
     format!(
         "(() => {{ try {{ return Object.keys(localStorage).some((key) =>
@@ -90,7 +88,6 @@ impl Page {
         self.confirm(choice, pressed).await
     }
 
-    /// Opens the choice again and withdraws.
     pub async fn withdraw(&self) -> Option<Pressed> {
         let corner = button("button.w:not([hidden])", "0");
         match self.ask(&corner, true).await {

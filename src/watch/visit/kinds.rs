@@ -1,5 +1,3 @@
-//! The visits.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +34,6 @@ impl Visit {
         }
     }
 
-    /// Whether a choice is part of the visit.
     pub fn has_choice(self) -> bool {
         matches!(self, Self::Declined | Self::AcceptedThenWithdrawn | Self::Returning)
     }

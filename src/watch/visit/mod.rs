@@ -1,5 +1,3 @@
-//! One visit: a fresh profile, a page, perhaps a choice, and the end of the page.
-
 mod choice;
 mod kinds;
 mod observation;

@@ -1,11 +1,8 @@
-//! The result of a visit, before the verdict.
-
 use crate::watch::devtools::Seen;
 use crate::watch::net_log::NetLog;
 
 use super::kinds::Visit;
 
-/// A value in a cookie or in storage, at the end of a visit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredValue {
     /// The host that owns it.
@@ -29,7 +26,6 @@ impl StoredValue {
     }
 }
 
-/// The tag as it was loaded.
 #[derive(Clone, Debug)]
 pub struct TagSeen {
     pub url: String,

@@ -1,5 +1,3 @@
-//! Opening and leaving the page, and questions to it.
-
 use std::time::Duration;
 
 use base64::Engine;
@@ -20,7 +18,6 @@ const AFTERMATH: Duration = Duration::from_secs(1);
 const MAX_FRAMES: usize = 40;
 const WORLD: &str = "assent-watch";
 
-/// The visited page.
 pub struct Page {
     pub connection: Connection,
     pub seen: SharedSeen,
@@ -88,7 +85,6 @@ impl Page {
         sleep_until(end).await;
     }
 
-    /// Leaves the page, and waits for what it sends at its end.
     pub async fn leave(&self) {
         let leaving = self.call("Page.navigate", json!({"url": "about:blank"}));
         let _ = timeout(ASKING, leaving).await;
@@ -128,7 +124,6 @@ impl Page {
         }
     }
 
-    /// The answers of all frames of all pages to an expression.
     pub async fn ask_all(&self, expression: &str) -> Vec<Value> {
         let sessions = self.seen.lock().documents.clone();
         let mut answers = Vec::new();

@@ -16,7 +16,6 @@ const EVERY: Duration = Duration::from_millis(100);
 const ANSWER: Duration = Duration::from_secs(5);
 const MAX_VALUES: usize = 1000;
 
-/// Reads the cookies again and again, until it is dropped.
 pub struct CookieReader {
     found: Arc<Mutex<Vec<StoredValue>>>,
     reading: JoinHandle<()>,
@@ -53,7 +52,6 @@ impl Drop for CookieReader {
     }
 }
 
-/// The values that were written to local storage.
 pub fn written(seen: &SharedSeen) -> Vec<StoredValue> {
     let seen = seen.lock();
     let values = seen.items.iter().map(|item| StoredValue {
@@ -67,7 +65,6 @@ pub fn written(seen: &SharedSeen) -> Vec<StoredValue> {
     values.collect()
 }
 
-/// All cookies of the profile.
 pub async fn cookies(connection: &Connection) -> Vec<StoredValue> {
     let reading = timeout(ANSWER, connection.call(None, "Storage.getCookies", json!({})));
     let Ok(Ok(answer)) = reading.await else { return Vec::new() };

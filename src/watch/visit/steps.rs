@@ -1,5 +1,3 @@
-//! The steps of a visit.
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -42,7 +40,6 @@ pub struct Setting<'r> {
     pub proxy: Option<SocketAddr>,
 }
 
-/// The results of the steps, which stay when a later step fails.
 #[derive(Default)]
 struct Results {
     permitted: Option<(f64, f64)>,

@@ -1,5 +1,3 @@
-//! Reads cookies and storage of a profile.
-
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,7 +16,6 @@ const MAX_ORIGINS: usize = 6;
 const STORES: [&str; 4] = ["local_storage", "session_storage", "indexeddb", "cache_storage"];
 
 impl Page {
-    /// The values in cookies, and in the storage of all documents that are open.
     pub async fn stored_now(&self) -> Vec<StoredValue> {
         let answers = self.ask_all(READ).await;
         let mut stored = answers.iter().flat_map(values).collect::<Vec<_>>();

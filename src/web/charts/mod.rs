@@ -1,8 +1,6 @@
 //! Plots for the macros in `templates/parts/charts.html.tera`: positions are computed here, shapes
-//! there, and styles in `assets/console.css`.
-//!
-//! A plot's area is stretched to the available width, so it contains no text. A table below it
-//! contains every number.
+//! there, and styles in `assets/console.css`. A plot's area is stretched to the available width, so
+//! it contains no text. A table below it contains every number.
 
 pub mod bars;
 pub mod spans;

@@ -1,10 +1,7 @@
-//! Days, or weeks where days would be too narrow.
-
 use chrono::{Datelike, NaiveDate};
 
 use crate::receipts::daily_counts::stats::{Counts, DayCounts};
 
-/// The maximum number of days that are shown singly.
 const MOST_DAYS: usize = 100;
 const WEEK: usize = 7;
 

@@ -1,5 +1,3 @@
-//! A small line without axes.
-
 use std::fmt::Write;
 
 use serde::Serialize;

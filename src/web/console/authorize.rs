@@ -38,7 +38,6 @@ const SCREEN: Screen<'static> = Screen {
     calls: &[],
 };
 
-/// The query of the request, as it was sent.
 struct RawQuery(String);
 
 #[rocket::async_trait]

@@ -1,5 +1,3 @@
-//! Assembling the API's description from those of all route modules.
-
 use std::sync::{Arc, OnceLock};
 
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -81,7 +79,7 @@ impl Modify for Credentials {
 
 /// The description, created at the first request: it takes more memory than all else at the start.
 pub struct ApiDescription {
-    rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
+    modules: fn() -> Vec<utoipa::openapi::OpenApi>,
     assembled: OnceLock<Assembled>,
     html: [OnceLock<Arc<str>>; 2],
     markdown: [OnceLock<Arc<str>>; 2],
@@ -110,14 +108,13 @@ fn made(cell: &OnceLock<Arc<str>>, make: impl FnOnce() -> Result<String>) -> Res
 }
 
 impl ApiDescription {
-    /// `rooms` returns the descriptions of all route modules.
-    pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
+    pub fn new(modules: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
         let (html, markdown) = Default::default();
-        Self { rooms, assembled: OnceLock::new(), html, markdown }
+        Self { modules, assembled: OnceLock::new(), html, markdown }
     }
 
     pub fn get(&self, base_url: &str) -> &Assembled {
-        self.assembled.get_or_init(|| Assembled::of((self.rooms)(), base_url))
+        self.assembled.get_or_init(|| Assembled::of((self.modules)(), base_url))
     }
 
     /// A page, created by `render` at the first request.
@@ -144,9 +141,9 @@ impl ApiDescription {
 }
 
 impl Assembled {
-    fn of(rooms: Vec<utoipa::openapi::OpenApi>, base_url: &str) -> Self {
+    fn of(modules: Vec<utoipa::openapi::OpenApi>, base_url: &str) -> Self {
         let frame = Frame::openapi();
-        let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));
+        let joined = modules.into_iter().fold(frame, |joined, module| joined.merge_from(module));
         let mut document = serde_json::to_value(joined).expect("a description is JSON");
         webhooks::add_to(&mut document);
         tidy::tidy(&mut document);

@@ -111,7 +111,6 @@ fn types(fields: &mut Map<String, Value>) {
     }
 }
 
-/// A choice of which null is one becomes a choice that is nullable.
 fn without_null(fields: &mut Map<String, Value>) {
     for name in ["oneOf", "anyOf"] {
         let Some(Value::Array(parts)) = fields.get_mut(name) else { continue };

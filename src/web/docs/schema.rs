@@ -11,7 +11,6 @@ pub struct Field {
     pub description: Vec<Prose>,
 }
 
-/// The form of values as text, with the named schema.
 #[derive(Debug, Serialize)]
 pub struct Kind {
     pub text: String,
@@ -60,7 +59,6 @@ pub fn fields(schema: &Value) -> Vec<Field> {
         .collect()
 }
 
-/// The description of a field; a nullable one has it beside its reference.
 fn description(field: &Value) -> &Value {
     let parts = field["oneOf"].as_array().into_iter().flatten();
     let inner = parts.map(|part| &part["description"]).find(|text| text.is_string());

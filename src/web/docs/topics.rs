@@ -1,5 +1,3 @@
-//! Documents about one subject, and a page for every code of an error.
-
 use std::sync::Arc;
 
 use rocket::http::ContentType;

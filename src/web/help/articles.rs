@@ -1,5 +1,3 @@
-//! The articles of the help, and the search in them.
-
 use pulldown_cmark::{Event, Parser, TagEnd, html};
 use serde::Serialize;
 

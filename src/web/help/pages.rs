@@ -1,5 +1,3 @@
-//! The addresses of the pages that are the same for everybody.
-
 use super::articles::SLUGS;
 
 /// The pages that search engines may list, besides the articles of the help.

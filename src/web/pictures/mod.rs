@@ -1,5 +1,3 @@
-//! Pictures for previews of links and for home screens.
-
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, Route, get, routes};
 

@@ -1,5 +1,3 @@
-//! A single delivery attempt.
-
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
@@ -47,7 +45,6 @@ impl Target {
     }
 }
 
-/// Signs a body and posts it.
 pub async fn attempt(clock: &Clock, target: &Target, due: DueDelivery, body: Made) -> Attempted {
     let (at, begun) = (clock.now(), Instant::now());
     let outcome = match body {

@@ -1,5 +1,3 @@
-//! The outcome of a delivery attempt.
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -24,7 +22,6 @@ pub enum Outcome {
     NotNeeded,
 }
 
-/// A finished attempt.
 pub struct Attempted {
     pub due: DueDelivery,
     pub at: DateTime<Utc>,
@@ -52,7 +49,6 @@ impl Attempted {
         }
     }
 
-    /// Whether the endpoint has failed.
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
@@ -85,7 +81,6 @@ impl Attempted {
     }
 }
 
-/// The beginning of a response, as one line of printable characters.
 fn shown(beginning: &[u8]) -> String {
     let text = String::from_utf8_lossy(beginning);
     let is_shown = |character: char| {

@@ -63,7 +63,6 @@ pub async fn insert_chunk(
     Ok(())
 }
 
-/// Marks the upload as complete, so that the list is applied.
 pub async fn update_uploaded(connection: &mut PgConnection, import_id: Uuid) -> Result<()> {
     query!(
         "UPDATE suppression_imports SET status = 'waiting', lines = (

@@ -26,7 +26,6 @@ pub(super) struct Lock {
     _file: File,
 }
 
-/// The process that holds the lock, according to the lock file.
 #[derive(Debug)]
 pub(super) struct Holder {
     text: String,

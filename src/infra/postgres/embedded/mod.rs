@@ -1,19 +1,13 @@
-//! An embedded PostgreSQL, used if `DATABASE_URL` is not set.
-//!
-//! The programs are the machine's own ([`programs`]); the data are in `<data dir>/postgres` ([`place`]),
-//! fully durable, and used by one service at a time ([`lock`]). The server starts and stops with the service
-//! ([`server`]).
-//!
-//! The server listens only on a Unix socket in a folder of mode 0700, and trusts everybody who can reach it:
-//! its user and root, who could read the data files anyway. A loopback port would be open to every user of
-//! the machine.
-//!
-//! PostgreSQL refuses to run as root. The server then runs as the owner of the data; for new data as
-//! `postgres`, else `nobody`. `std::process::Command::uid` also drops root's supplementary groups. The
-//! environment is empty, so that the other user cannot find the service's secrets in `/proc`.
-//!
-//! The server outlives a killed service. The next start shuts it down and starts a new one, so that no
-//! session of the dead service keeps a lock, and settings and programs are current.
+//! An embedded PostgreSQL, used if `DATABASE_URL` is not set. The programs are the machine's own
+//! ([`programs`]); the data are in `<data dir>/postgres` ([`place`]), fully durable, and used by one service
+//! at a time ([`lock`]). The server starts and stops with the service ([`server`]). The server listens only
+//! on a Unix socket in a folder of mode 0700, and trusts everybody who can reach it: its user and root, who
+//! could read the data files anyway. A loopback port would be open to every user of the machine. PostgreSQL
+//! refuses to run as root. The server then runs as the owner of the data; for new data as `postgres`, else
+//! `nobody`. `std::process::Command::uid` also drops root's supplementary groups. The environment is empty,
+//! so that the other user cannot find the service's secrets in `/proc`. The server outlives a killed
+//! service. The next start shuts it down and starts a new one, so that no session of the dead service keeps
+//! a lock, and settings and programs are current.
 
 mod cluster;
 mod error;

@@ -57,7 +57,6 @@ fn unconfirmed(error: sqlx::Error) -> Error {
     Error::DatabaseUnavailable
 }
 
-/// Inserts the leaves of the rows, grouped by pixel.
 async fn insert_leaves(
     connection: &mut PgConnection,
     batch: i64,

@@ -1,5 +1,3 @@
-//! Recording of choices for pixels of one shard.
-
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -19,16 +17,13 @@ use crate::types::ids::{PixelId, VisitorId};
 /// After this time the outcome of unconfirmed receipts is known. Until then their events are deferred.
 const HELD: Duration = Duration::from_secs(60);
 
-/// Like [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one shard.
-///
-/// Each row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine: so the
-/// order of choices is determined in time, or not at all. Account erasure blocks until the caller releases
-/// the locks with [`release_locks`]. After an error, close the connection: that releases them too. (A machine that
-/// hangs in its commit for longer than the timeout may be too late for that.)
-///
-/// The events for endpoints are stored on the coordinator. They are written beforehand on a connection of
-/// `pool`, so that the receipts are committed by their own machine alone, and deferred until
-/// [`PendingEvents::publish`].
+/// Like [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one shard. Each
+/// row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine: so the order of
+/// choices is determined in time, or not at all. Account erasure blocks until the caller releases the locks with
+/// [`release_locks`]. After an error, close the connection: that releases them too. (A machine that hangs in its
+/// commit for longer than the timeout may be too late for that.) The events for endpoints are stored on the
+/// coordinator. They are written beforehand on a connection of `pool`, so that the receipts are committed by their
+/// own machine alone, and deferred until [`PendingEvents::publish`].
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     pool: &PgPool,
@@ -115,7 +110,6 @@ async fn draw<'a>(
     Ok(drawn.collect())
 }
 
-/// The events of the rows, each with the row's `seq`.
 fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     let events = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
         let subject = serde_json::json!({"seq": seq});
@@ -132,7 +126,6 @@ async fn hold(pool: &PgPool, events: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     }
 }
 
-/// Like [`list_stored`](crate::receipts::store::recording::list_stored), for receipts of one shard.
 pub async fn list_stored(
     connection: &mut PgConnection,
     wanted: &[impl AsRef<NewReceipt>],
@@ -171,7 +164,6 @@ pub async fn list_stored(
     in_places(wanted.len(), found)
 }
 
-/// As [`insert_shown`](crate::receipts::store::counts::insert_shown).
 pub async fn insert_shown(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

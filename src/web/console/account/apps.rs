@@ -1,5 +1,3 @@
-//! The connected apps on the account's screen.
-
 use rocket::{Route, post, routes};
 use serde_json::{Value, json};
 

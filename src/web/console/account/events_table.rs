@@ -1,5 +1,3 @@
-//! The audit log as a table.
-
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use rocket::{Route, get, routes};
 use uuid::Uuid;

@@ -1,6 +1,5 @@
-//! Importing lists of suppressions.
-//!
-//! This module uses no other screen, because the list of suppressions shows the newest imports.
+//! Importing lists of suppressions. This module uses no other screen, because the list of
+//! suppressions shows the newest imports.
 
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;

@@ -103,7 +103,6 @@ fn roles() -> Vec<Value> {
 const ROLES: &str = "Read-only: sees everything, changes nothing. Editor: changes sites, popup and \
     contacts, but deletes nothing and does not manage the account. Admin: everything.";
 
-/// An unknown role gets the least scope.
 fn role_of(form: &Form) -> Scope {
     form.get("role").and_then(Scope::parse).unwrap_or(Scope::Read)
 }

@@ -1,5 +1,4 @@
 //! The console's cookies: the session, the sign-in that precedes it, and the mark of a known browser.
-//!
 //! Scripts cannot read them, forms of other sites do not send them, and with TLS only this host can set them
 //! (`__Host-`).
 

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use crate::http::query::Query;
 use crate::receipts::daily_counts::stats::StatsRequest;
 
-/// Preset ranges: a number of past days, or a calendar month.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preset {
     Days(u64),

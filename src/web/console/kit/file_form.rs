@@ -1,10 +1,7 @@
-//! A form with a file that is passed on while it arrives.
-//!
-//! The checks of [`super::form`] apply. The token and the confirmation must precede the file, as
-//! browsers send them in the order of the page.
-//!
-//! The form parser buffers incomplete input: the text before the first boundary, the headers of a
-//! part. The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
+//! A form with a file that is passed on while it arrives. The checks of [`super::form`] apply. The
+//! token and the confirmation must precede the file, as browsers send them in the order of the
+//! page. The form parser buffers incomplete input: the text before the first boundary, the headers
+//! of a part. The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,5 @@
-//! Forms and their protection against cross-site requests.
-//!
-//! The `Origin` of a form must be this service's own. For signed-in members the form also carries a token
-//! that only the pages of the session contain.
-//!
+//! Forms and their protection against cross-site requests. The `Origin` of a form must be this service's
+//! own. For signed-in members the form also carries a token that only the pages of the session contain.
 //! Pages are compressed, and some repeat text of the request. Each page therefore contains the token XORed
 //! with a new random pad, so that the compressed length reveals nothing about the token (BREACH).
 
@@ -87,6 +84,11 @@ impl Form {
 
     pub fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// Whether the field `host` repeats a host, which confirms that something of it is deleted.
+    pub fn names_host(&self, host: &str) -> bool {
+        self.text("host").to_lowercase() == host
     }
 }
 

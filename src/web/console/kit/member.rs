@@ -19,7 +19,6 @@ use crate::http::limited::net_of;
 use crate::http::problem;
 use crate::web::layout::page;
 
-/// The maximum number of open requests that are counted.
 const MOST_COUNTED: &str = "99";
 
 /// A signed-in member. As a route's first guard it redirects others to the sign-in.
@@ -147,7 +146,6 @@ impl<'r> FromRequest<'r> for Visitor<'r> {
 }
 
 impl Visitor<'_> {
-    /// As [`Member::ask`], without credentials.
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
         App: AsRef<C::Part>,
@@ -155,7 +153,6 @@ impl Visitor<'_> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
-    /// As [`Member::ask`], with a typed key.
     pub async fn ask_with_key<C: Capability>(
         &self,
         api_key: String,

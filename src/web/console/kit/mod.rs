@@ -12,4 +12,5 @@ pub mod proof;
 pub mod refusal;
 pub mod reply;
 pub mod screen;
+pub mod sent;
 pub mod words;

@@ -7,7 +7,6 @@ use crate::receipts::user_action::Act;
 use crate::types::device::Device;
 use crate::types::text::listed;
 
-/// The user action of a choice.
 pub fn act(act: Act) -> &'static str {
     match act {
         Act::Pointer => "Mouse, finger or pen",
@@ -176,7 +175,6 @@ pub fn second(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M:%S").to_string()
 }
 
-/// The role of a key or a member.
 pub fn role_name(scope: Scope) -> &'static str {
     match scope {
         Scope::Full => "Admin",

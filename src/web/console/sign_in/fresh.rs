@@ -1,5 +1,3 @@
-//! Signing in again for steps that require a recent sign-in.
-
 use rocket::{Route, post, routes};
 
 use super::{code_address, next_of};

@@ -196,7 +196,6 @@ async fn with_key(
     }
 }
 
-/// The warning before a sign-out after which the member could not sign in again.
 #[get("/console/sign-out")]
 fn no_way_back(member: Member<'_>) -> Reply {
     member.screen(NO_WAY_BACK, context! {})

@@ -175,7 +175,7 @@ fn remove_screen(
 #[post("/console/sites/<pixel_id>/remove", data = "<form>")]
 async fn remove(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+    if !form.names_host(pixel.domain.as_str()) {
         let wrong = format!("Type {} to remove it.", pixel.domain);
         return Ok(remove_screen(&member, 400, &pixel, Some(wrong)));
     }

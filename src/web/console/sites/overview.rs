@@ -174,7 +174,6 @@ impl Overview {
     }
 }
 
-/// The acceptances as a percentage of the acceptances and refusals.
 fn acceptance(counts: &Counts) -> Option<i64> {
     percent(counts.accepted, counts.accepted + counts.declined)
 }

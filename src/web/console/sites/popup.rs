@@ -190,7 +190,7 @@ fn field_of(error: &Error) -> String {
 #[post("/console/sites/<pixel_id>/popup/off", data = "<form>")]
 async fn turn_off(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+    if !form.names_host(pixel.domain.as_str()) {
         let fields = match configuration(&member, pixel_id).await? {
             now if now.versions.is_empty() => Fields::fresh("", &now),
             now => Fields::of(&now.versions[0], &now),

@@ -1,5 +1,3 @@
-//! The fields of the popup's form, from the configuration in force or a sent form.
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -15,7 +15,8 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{second, sentence};
+use crate::web::console::kit::sent::Sent;
+use crate::web::console::kit::words::second;
 use crate::web::console::visitors::choice_words::{purposes_of, state_name};
 
 pub fn routes() -> Vec<Route> {
@@ -45,17 +46,10 @@ impl TestChoice {
 
 #[get("/console/sites/<pixel_id>/test")]
 async fn test_tag(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let is_saved = query.get("done") == Some("saved");
-    screen(&member, 200, pixel_id, is_saved, None).await
+    screen(&member, pixel_id, Sent::of(&query)).await
 }
 
-async fn screen(
-    member: &Member<'_>,
-    status: u16,
-    pixel_id: &str,
-    is_saved: bool,
-    wrong: Option<(&str, &Error)>,
-) -> Result<Reply, Refusal> {
+async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
     let input = OfPixel { pixel_id: pixel_id.to_owned() };
     let hosts = member.ask::<ReadConsentConfiguration>(input.clone()).await?.test_hosts;
@@ -66,10 +60,10 @@ async fn screen(
         asks: pixel.consent_enabled,
         test_snippet: &pixel.test_snippet,
         hosts: &hosts,
-        typed: wrong.map_or(&*lines, |(typed, _)| typed),
-        error: wrong.map(|(_, error)| sentence(error)),
+        typed: sent.text(&lines),
+        error: sent.error(),
         choices: choices.iter().map(TestChoice::of).collect::<Vec<_>>(),
-        notice: is_saved.then_some("The test hosts have been saved."),
+        notice: sent.notice("The test hosts have been saved."),
     };
     let screen = Screen {
         template: "console/test.html",
@@ -81,7 +75,7 @@ async fn screen(
             "POST /v1/pixels/{pixel_id}/consent",
         ],
     };
-    Ok(member.screen_with_status(status, screen, content))
+    Ok(member.screen_with_status(sent.status(), screen, content))
 }
 
 #[post("/console/sites/<pixel_id>/test", data = "<form>")]
@@ -92,7 +86,7 @@ async fn change_hosts(member: Member<'_>, pixel_id: &str, form: Form) -> Result<
     match member.ask::<ChangeTestHosts>(request).await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/test?done=saved"))),
         Err(error @ Error::Naming { .. }) => {
-            screen(&member, error.status(), pixel_id, false, Some((&typed, &error))).await
+            screen(&member, pixel_id, Sent::Refused(&typed, &error)).await
         }
         Err(error) => Err(error.into()),
     }

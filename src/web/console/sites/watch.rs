@@ -17,7 +17,8 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{date, day, moment, sentence};
+use crate::web::console::kit::sent::Sent;
+use crate::web::console::kit::words::{date, day, moment};
 
 pub fn routes() -> Vec<Route> {
     routes![watch, change]
@@ -28,17 +29,10 @@ const REPORTS: &str = "200";
 
 #[get("/console/sites/<pixel_id>/watch")]
 async fn watch(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let is_saved = query.get("done") == Some("saved");
-    screen(&member, 200, pixel_id, is_saved, None).await
+    screen(&member, pixel_id, Sent::of(&query)).await
 }
 
-async fn screen(
-    member: &Member<'_>,
-    status: u16,
-    pixel_id: &str,
-    is_saved: bool,
-    wrong: Option<(&str, &Error)>,
-) -> Result<Reply, Refusal> {
+async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
     let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
     let request = PageRequest {
@@ -60,10 +54,10 @@ async fn screen(
         is_watched: member.app.infra.config.watch_browser.is_some(),
         latest,
         days: days_of(&reports),
-        allowed: wrong.map_or(&*allowed, |(typed, _)| typed),
-        error: wrong.map(|(_, error)| sentence(error)),
+        allowed: sent.text(&allowed),
+        error: sent.error(),
         public_page: watch.public_page,
-        notice: is_saved.then_some("Saved."),
+        notice: sent.notice("Saved."),
     };
     let screen = Screen {
         template: "console/watch.html",
@@ -76,7 +70,7 @@ async fn screen(
             "GET /v1/pixels/{pixel_id}/watch-reports/{report_id}",
         ],
     };
-    Ok(member.screen_with_status(status, screen, content))
+    Ok(member.screen_with_status(sent.status(), screen, content))
 }
 
 async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -> Result<Value> {
@@ -162,7 +156,7 @@ async fn change(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply,
     match asked.await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/watch?done=saved"))),
         Err(error @ Error::Naming { .. }) => {
-            screen(&member, error.status(), pixel_id, false, Some((&typed, &error))).await
+            screen(&member, pixel_id, Sent::Refused(&typed, &error)).await
         }
         Err(error) => Err(error.into()),
     }

@@ -184,7 +184,6 @@ struct ReceiptFile {
     name: Header<'static>,
 }
 
-/// The proof file of a receipt, as JSON.
 pub async fn proof_of(member: &Member<'_>, receipt: &Receipt) -> Result<ProofFile> {
     let visitor = check_request::OfVisitor {
         pixel_id: Some(receipt.pixel_id.to_string()),
@@ -290,8 +289,7 @@ async fn erase(
 ) -> Result<Reply, Refusal> {
     let pixel = show_pixel(&member, pixel_id).await?;
     let event = find(&member, pixel_id, receipt_id).await?;
-    let host = pixel.domain.to_string();
-    if !form.text("host").trim().eq_ignore_ascii_case(&host) {
+    if !form.names_host(pixel.domain.as_str()) {
         let error = "This is not the site's name. Nothing was erased.";
         return Ok(erase_form(&member, &pixel, &event, Some(error)).await?);
     }

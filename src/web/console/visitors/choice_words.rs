@@ -37,7 +37,6 @@ impl ChoiceWords {
         }
     }
 
-    /// One sentence with visitor, choice, place and time.
     pub fn sentence(event: &ConsentEvent, host: &str) -> String {
         let receipt = &event.fields;
         let (at, visitor) = (second(receipt.recorded_at), receipt.visitor_id.as_str());

@@ -28,7 +28,6 @@ pub fn routes() -> Vec<Route> {
 }
 
 const PAGE: u8 = 25;
-/// Choices per query of a file.
 const FILE: u8 = 200;
 /// Versions that were answered within this number of days can be selected.
 const VERSIONS_OF_DAYS: u64 = 365;

@@ -131,14 +131,12 @@ async fn people_of(
     Ok(People { rows: page.contacts.iter().map(row).collect(), next: page.next_cursor })
 }
 
-/// A page of contacts in the format of the API.
 #[derive(Deserialize)]
 struct Page {
     contacts: Vec<Person>,
     next_cursor: Option<String>,
 }
 
-/// The contacts of a day, or of a range of days.
 #[get("/console/sites/<pixel_id>/contacts/csv")]
 async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
     let text = |name| query.present("day").or_else(|| query.present(name)).map(str::to_owned);
@@ -213,10 +211,6 @@ async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Strin
     }
 }
 
-fn names_host(form: &Form, pixel: &PixelView) -> bool {
-    form.text("host").to_lowercase() == pixel.domain.as_str()
-}
-
 #[post("/console/sites/<pixel_id>/contacts/<hem>/erase", data = "<form>")]
 async fn erase(
     member: Member<'_>,
@@ -225,7 +219,7 @@ async fn erase(
     form: Form,
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    if !names_host(&form, &pixel) {
+    if !form.names_host(pixel.domain.as_str()) {
         let wrong = Some(format!("Type {} to erase the person.", pixel.domain));
         return person_screen(&member, 400, &pixel, hem, wrong).await;
     }
@@ -270,7 +264,7 @@ async fn suppress(
     form: Form,
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    if !names_host(&form, &pixel) {
+    if !form.names_host(pixel.domain.as_str()) {
         let wrong = Some(format!("Type {} to refuse the person for good.", pixel.domain));
         return person_screen(&member, 400, &pixel, hem, wrong).await;
     }

@@ -39,7 +39,6 @@ struct Evidence {
     name: Header<'static>,
 }
 
-/// The parts of the evidence beside the choice itself.
 struct Parts {
     published: Option<Published>,
     screenshots: Option<FormScreenshots>,

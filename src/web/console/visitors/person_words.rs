@@ -1,5 +1,3 @@
-//! A contact in words.
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -97,7 +97,6 @@ fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
     })
 }
 
-/// An open request of the site, searched page by page.
 async fn open_request(
     member: &Member<'_>,
     pixel_id: &str,
@@ -165,7 +164,7 @@ async fn complete(
     form: Form,
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+    if !form.names_host(pixel.domain.as_str()) {
         let error = format!("Type {} to erase the visitor.", pixel.domain);
         let more = context! { error, field: "host" };
         return answer_screen(&member, 400, &pixel, request_id, more).await;

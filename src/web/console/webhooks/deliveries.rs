@@ -107,9 +107,10 @@ pub struct Filled {
 impl Filled {
     pub fn of(form: &Form) -> Self {
         let is_ticked = |kind: &EventKind| form.get(&format!("event-{}", kind.as_str())).is_some();
+        let ticked = EventKind::ALL.iter().copied().filter(is_ticked);
         Self {
             url: form.text("url"),
-            events: EventKind::ALL.iter().copied().filter(is_ticked).map(Into::into).collect(),
+            events: ticked.filter_map(|kind| EventSelector::parse(kind.as_str())).collect(),
             pixels: form.names_after("site-"),
             format: form.get("format").and_then(Format::parse).unwrap_or(Format::Standard),
         }

@@ -223,7 +223,7 @@ async fn delete_screen(
 async fn delete(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
     let endpoint = find(&member, endpoint_id).await?;
     let host = host_of(&endpoint.url);
-    if form.text("host").trim().to_lowercase() != host {
+    if !form.names_host(&host) {
         let error = format!("Type {host} to delete it.");
         return Ok(delete_screen(&member, 400, &endpoint, Some(&error)).await?);
     }

@@ -1,0 +1,44 @@
+//! A form with one text, before and after it is sent.
+
+use super::words::sentence;
+use crate::error::Error;
+use crate::http::query::Query;
+
+#[derive(Clone, Copy)]
+pub enum Sent<'a> {
+    NotYet,
+    Saved,
+    /// With the typed text.
+    Refused(&'a str, &'a Error),
+}
+
+impl<'a> Sent<'a> {
+    /// The state of a screen that is opened; a form that was saved leads to `?done=saved`.
+    pub fn of(query: &Query) -> Self {
+        if query.get("done") == Some("saved") { Self::Saved } else { Self::NotYet }
+    }
+
+    pub fn status(self) -> u16 {
+        self.refused().map_or(200, |(_, error)| error.status())
+    }
+
+    /// The typed text, or else the stored one.
+    pub fn text(self, stored: &'a str) -> &'a str {
+        self.refused().map_or(stored, |(typed, _)| typed)
+    }
+
+    pub fn error(self) -> Option<String> {
+        self.refused().map(|(_, error)| sentence(error))
+    }
+
+    pub fn notice(self, saved: &'static str) -> Option<&'static str> {
+        matches!(self, Self::Saved).then_some(saved)
+    }
+
+    fn refused(self) -> Option<(&'a str, &'a Error)> {
+        match self {
+            Self::Refused(typed, error) => Some((typed, error)),
+            _ => None,
+        }
+    }
+}
