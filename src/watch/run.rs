@@ -94,7 +94,11 @@ impl Run<'_> {
             };
             let number = self.profiles.fetch_add(1, Ordering::Relaxed);
             match timeout_at(end, observe(&setting, visit, &number.to_string())).await {
-                Err(_) => return Ok(None),
+                Err(_) => {
+                    let profile = self.folder.path().join(number.to_string());
+                    let _ = std::fs::remove_dir_all(profile);
+                    return Ok(None);
+                }
                 Ok(Ok(observation)) => return Ok(Some(observation)),
                 Ok(Err(StartError::NoSandbox)) => self.no_sandbox.store(true, Ordering::Relaxed),
                 Ok(Err(StartError::Other(problem))) => return Err(WatchError(problem)),

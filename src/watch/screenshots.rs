@@ -45,7 +45,7 @@ pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(
     let (browser, events, profile) = start(&program, &run, proxy).await?;
     let taken = tokio::select! {
         taken = take_all(&browser, events, &pages, folder) => taken,
-        exceeded = bounds::exceeded(&profile) => Err(exceeded),
+        exceeded = bounds::exceeded(&profile, || 0) => Err(exceeded),
     };
     browser.close().await;
     taken

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
+const MAX_URL: usize = 4000;
+
 /// A registrable domain, or an IP address, or a name without a registrable domain such as `localhost`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site(String);
@@ -29,6 +31,11 @@ pub fn host_of(url: &str) -> Option<String> {
         Host::Ipv4(address) => address.to_string(),
         Host::Ipv6(address) => format!("[{address}]"),
     })
+}
+
+/// As much of an address as is kept.
+pub fn shortened(url: &str) -> &str {
+    url.char_indices().nth(MAX_URL).map_or(url, |(end, _)| &url[..end])
 }
 
 /// Whether a host is this host or below it.
@@ -57,6 +64,13 @@ mod tests {
         for url in ["data:text/plain,x", "blob:https://shop.example/1", "about:blank", ""] {
             assert_eq!(host_of(url), None, "{url}");
         }
+    }
+
+    #[test]
+    fn only_the_start_of_a_long_address_is_kept() {
+        let long = format!("https://shop.example/{}", "é".repeat(5000));
+        assert_eq!(shortened(&long).chars().count(), MAX_URL);
+        assert_eq!(shortened("https://shop.example/"), "https://shop.example/");
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod support;
 
 mod choices;
 mod formats;
+mod hostile;
+mod hostile_site;
 mod identifiers;
 mod leaks;
 mod network;

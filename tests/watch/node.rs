@@ -1,12 +1,16 @@
 //! A node that watches the sites of its pixels.
 
+use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
+use nix::unistd::gethostname;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::runs::{chromium, processes};
 use crate::sites::Sites;
@@ -14,10 +18,49 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::setup::set_install_status;
 use crate::support::sites::https_site::{HttpsSite, Reply};
+use crate::support::waiting::wait_until;
 use crate::support::{App, Process};
 
 const HOSTS: [&str; 2] = ["shop.example", "tracker.example"];
 const PATIENCE: Duration = Duration::from_secs(400);
+
+/// The port of a server on all addresses of this machine, and how many have connected to it.
+async fn listen_everywhere() -> (u16, Arc<AtomicUsize>) {
+    let listener = match TcpListener::bind("[::]:0").await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind("0.0.0.0:0").await.unwrap(),
+    };
+    let (port, connected) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+    let counted = Arc::clone(&connected);
+    tokio::spawn(async move {
+        while listener.accept().await.is_ok() {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    wait_until("it counts", async || connected.load(Ordering::Relaxed) == 1).await;
+    (port, connected)
+}
+
+/// Ways to private addresses by names that resolve to them, by other forms of addresses, and by UDP.
+fn hidden_ways(port: u16, udp: u16) -> String {
+    let name = gethostname().unwrap().into_string().unwrap();
+    format!(
+        r#"<img src="https://{name}:{port}/" alt=""><img src="https://ip6-localhost:{port}/" alt="">
+        <img src="http://0.0.0.0:{port}/" alt=""><img src="http://2130706433:{port}/" alt="">
+        <img src="http://[::ffff:127.0.0.1]:{port}/" alt=""><iframe src="http://[::1]:{port}/"></iframe>
+        <img src="https://tracker.example/named" alt="">
+        <script>new WebSocket("wss://{name}:{port}/")</script>
+        <script>new WebSocket("wss://[::1]:{port}/")</script>
+        <script>new Worker(URL.createObjectURL(new Blob(["fetch('https://{name}:{port}/', {{mode: 'no-cors'}})"])))
+        </script>
+        <script>const transport = new WebTransport("https://127.0.0.1:{udp}/");
+        for (const part of [transport.ready, transport.closed]) part.catch(() => {{}})</script>
+        <script>const peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{udp}"}}]}});
+        peer.createDataChannel("x");
+        peer.createOffer().then((offer) => peer.setLocalDescription(offer))</script>"#
+    )
+}
 
 /// A site is due; the node visits it under the rules for addresses, and stores what it found.
 #[tokio::test]
@@ -30,6 +73,10 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
     let inside = Sites::start(&[]).await;
     let site = HttpsSite::start(&HOSTS).await;
     let port = inside.port;
+    let (everywhere, connected) = listen_everywhere().await;
+    let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+    datagrams.set_nonblocking(true).unwrap();
+    let hidden = hidden_ways(everywhere, datagrams.local_addr().unwrap().port());
     let page = format!(
         r#"<!doctype html><title>Shop</title><script async src="{}/px/{pixel}.js"></script>
         <img src="https://tracker.example/i.png" alt=""><img src="https://tracker.example/r" alt="">
@@ -37,11 +84,13 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
         <iframe src="http://127.0.0.1:{port}/c"></iframe>
         <script>new WebSocket("ws://127.0.0.1:{port}/d"); new WebSocket("ws://localhost:{port}/e");
         fetch("http://[::1]:{port}/f", {{mode: "no-cors"}}).catch(() => {{}});
-        navigator.sendBeacon("http://127.0.0.1:{port}/g")</script>"#,
+        navigator.sendBeacon("http://127.0.0.1:{port}/g")</script>{hidden}"#,
         app.base
     );
     site.answer("shop.example/", Reply::page(page));
     site.answer("tracker.example/r", Reply::redirect(&format!("http://127.0.0.1:{port}/h")));
+    let named = format!("https://{}:{everywhere}/", gethostname().unwrap().display());
+    site.answer("tracker.example/named", Reply::redirect(&named));
     let folder = tempfile::Builder::new().prefix("n").rand_bytes(5).tempdir_in("/tmp").unwrap();
     let browser = folder.path().join("browser");
     let script =
@@ -85,7 +134,11 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
     assert!(!leaks.iter().any(|leak| leak["kind"] == "webrtc"), "the proxy is no leak: {leaks:?}");
     assert_eq!(read["not_observed"], json!([]), "the tag was reached: {read}");
     assert!(inside.asked().is_empty(), "{:?}", inside.asked());
-    assert!(site.seen().iter().any(|seen| seen.page == "tracker.example/r"));
+    for page in ["tracker.example/r", "tracker.example/named"] {
+        assert!(site.seen().iter().any(|seen| seen.page == page), "{page}");
+    }
+    assert_eq!(connected.load(Ordering::Relaxed), 1, "only the test itself has connected");
+    assert!(datagrams.recv(&mut [0; 64]).is_err(), "a datagram was sent");
     let watch = format!("/v1/pixels/{pixel}/watch");
     let shown = app.call(Method::GET, &watch, &ann.key, Value::Null).await.expect(200);
     assert!(shown["broken_since"].is_string() && shown["next_watch_at"].is_string(), "{shown}");

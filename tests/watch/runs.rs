@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -31,8 +31,8 @@ pub struct Run {
     pub report: Value,
     pub folder: PathBuf,
     pub said: String,
-    /// Holds the folder.
-    _watcher: Watcher,
+    pub took: Duration,
+    watcher: Watcher,
 }
 
 /// Chromium, as `CHROMIUM` names it or as it stands in `PATH`.
@@ -47,11 +47,16 @@ pub fn chromium() -> PathBuf {
 
 impl Watcher {
     pub fn new() -> Self {
+        Self::after("")
+    }
+
+    /// A watcher whose browser starts after these commands of a shell.
+    pub fn after(commands: &str) -> Self {
         // The browser's socket, below this folder, must have a short path.
         let folder = tempfile::Builder::new().prefix("w").rand_bytes(5).tempdir_in("/tmp").unwrap();
         let script = folder.path().join("browser");
         let text = format!(
-            "#!/bin/sh\nexec '{}' \"$@\" '--host-resolver-rules=MAP * 127.0.0.1'\n",
+            "#!/bin/sh\n{commands}\nexec '{}' \"$@\" '--host-resolver-rules=MAP * 127.0.0.1'\n",
             chromium().display()
         );
         std::fs::write(&script, text).unwrap();
@@ -103,8 +108,13 @@ pub async fn watch(arguments: &[&str]) -> Run {
 
 /// As [`watch`], with variables of the environment.
 pub async fn watch_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
+    watch_by(Watcher::new(), variables, arguments).await
+}
+
+/// As [`watch_with`], with the browser of this watcher.
+pub async fn watch_by(watcher: Watcher, variables: &[(&str, &str)], arguments: &[&str]) -> Run {
     let _turn = RUNS.acquire().await.unwrap();
-    let watcher = Watcher::new();
+    let begun = Instant::now();
     let mut command = watcher.command(arguments);
     command.envs(variables.iter().copied());
     if !arguments.contains(&"--seconds") {
@@ -113,19 +123,27 @@ pub async fn watch_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
     let running = command.output();
     let Output { status, stdout, stderr } =
         tokio::time::timeout(TIME_LIMIT, running).await.expect("the command ends").unwrap();
+    let took = begun.elapsed();
     let said = [stdout, stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     let folder = watcher.report();
     let report = std::fs::read(folder.join("report.json"));
     let report = report.unwrap_or_else(|error| panic!("no report, {error}: {said}"));
     let report = serde_json::from_slice(&report).unwrap();
-    Run { code: status.code(), report, folder, said, _watcher: watcher }
+    Run { code: status.code(), report, folder, said, took, watcher }
 }
 
 impl Run {
     #[track_caller]
     pub fn ends_with(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}", self.said);
+    }
+
+    /// Fails if a process or a profile of the run is left.
+    #[track_caller]
+    pub fn leaves_nothing(&self) {
+        let folder = self.watcher.folder.path();
+        assert_eq!((processes(folder), profiles(folder)), (0, 0));
     }
 
     pub fn visit(&self, page: usize, visit: &str) -> &Value {

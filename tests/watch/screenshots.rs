@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
 use assent::types::locales;
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -80,6 +81,21 @@ impl Scene {
         }
     }
 
+    /// Waits until taking the pictures has failed once, and is planned for later.
+    async fn fails_once(&self) {
+        let started = Instant::now();
+        loop {
+            let failures = "SELECT failures FROM popup_screenshots_due
+                WHERE busy_until IS NULL AND next_at > now()";
+            let failures = sqlx::query_scalar::<_, i32>(failures);
+            if failures.fetch_optional(&self.app.pool).await.unwrap() == Some(1) {
+                return;
+            }
+            assert!(started.elapsed() < LIMIT, "{:?}", self.node.as_ref().map(Process::log));
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     async fn png(&self, picture: &Value) -> Vec<u8> {
         let path = format!("{}/{}", self.path(), picture["screenshot_id"].as_str().unwrap());
         let request = self.app.request(Method::GET, &path).bearer_auth(&self.ann.key);
@@ -146,24 +162,12 @@ async fn a_published_popup_is_photographed_in_every_language_on_every_device() {
 #[tokio::test]
 async fn a_browser_that_fails_is_tried_again_later_and_publishing_goes_on() {
     let scene = Scene::with_browser(Path::new("/bin/false"), "http://localhost:9").await;
-    let failures = async || {
-        let failures = "SELECT failures FROM popup_screenshots_due
-            WHERE busy_until IS NULL AND next_at > now()";
-        sqlx::query_scalar::<_, i32>(failures).fetch_optional(&scene.app.pool).await.unwrap()
-    };
-    let started = Instant::now();
-    while failures().await != Some(1) {
-        assert!(started.elapsed() < LIMIT, "{:?}", scene.node.as_ref().map(Process::log));
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    scene.fails_once().await;
     let body = json!({"controller_name": "Other Ltd", "purposes": ["analytics"]});
     let configured = scene.app.configure(&scene.ann.key, &scene.site.pixel_id, body).await;
     assert_eq!(configured.expect(200)["policy_version"], 2);
     // The new form begins anew.
-    while failures().await != Some(1) {
-        assert!(started.elapsed() < LIMIT, "{:?}", scene.node.as_ref().map(Process::log));
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    scene.fails_once().await;
     let list = scene.app.read(&scene.ann.key, &scene.path()).await.expect(200);
     assert_eq!(list["screenshots"], json!([]));
 }
@@ -183,4 +187,43 @@ async fn a_browser_that_fails_ends_the_round() {
     }
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(failures().await, 1, "the other popups wait for the next round");
+}
+
+/// Browsers that answer once and ignore SIGTERM, and the reasons why the node gives up.
+const RESISTING: [(&str, &str); 2] = [
+    ("setsid sleep 1000 & sleep 1000", "the browser did not answer Target.setAutoAttach"),
+    (
+        "truncate -s 300M \"$TMPDIR/a\" \"$TMPDIR/b\"; sleep 1000",
+        "the page filled more than 512 MiB of disk",
+    ),
+];
+
+async fn gives_up((behaviour, reason): (&str, &str)) {
+    let folder = tempfile::Builder::new().prefix("b").rand_bytes(5).tempdir_in("/tmp").unwrap();
+    let browser = folder.path().join("browser");
+    let answer = r#"{"id":1,"result":{"product":"Stand-in/1"}}\000"#;
+    let script = format!(
+        "#!/bin/sh\ntrap '' TERM INT HUP\nhead -c 1 <&3 >/dev/null\nprintf '{answer}' >&4\n{behaviour}\n"
+    );
+    std::fs::write(&browser, script).unwrap();
+    for path in [folder.path(), &browser] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let scene = Scene::with_browser(&browser, "http://localhost:9").await;
+    scene.fails_once().await;
+    let node = scene.node.as_ref().unwrap();
+    let is_logged = async || node.log().contains(reason);
+    crate::support::waiting::wait_until(reason, is_logged).await;
+    let left = std::fs::read_dir(scene.folder.path()).unwrap().flatten();
+    let left = left.map(|entry| entry.file_name().into_string().unwrap());
+    let left = left.filter(|name| name.starts_with("assent-")).collect::<Vec<_>>();
+    assert!(left.is_empty(), "{reason}: {left:?}");
+    assert_eq!(processes(scene.folder.path()), 1, "{reason}: only the node is left");
+    let answer = scene.app.client.get(node.url("/healthz")).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{reason}: the node goes on");
+}
+
+#[tokio::test]
+async fn a_browser_that_hangs_or_fills_the_disk_is_ended_and_the_node_goes_on() {
+    join_all(RESISTING.map(gives_up)).await;
 }

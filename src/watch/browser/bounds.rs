@@ -8,20 +8,31 @@ use tokio::time::sleep;
 use super::processes;
 
 const MAX_DISK: u64 = 512 << 20;
+const MAX_MEMORY: u64 = 3 << 30;
+const MAX_RECEIVED: u64 = 512 << 20;
 const MAX_PROCESSES: usize = 200;
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Returns once a profile's disk or processes exceed the bounds, with a sentence about it.
-pub async fn exceeded(profile: &Path) -> String {
+/// Returns once a profile's browser exceeds the bounds, with a sentence about it.
+pub async fn exceeded(profile: &Path, received: impl Fn() -> u64) -> String {
     loop {
         sleep(EVERY).await;
+        if received() > MAX_RECEIVED {
+            return "the page received more than 512 MiB".to_owned();
+        }
         let profile = profile.to_owned();
-        let used = spawn_blocking(move || (size(&profile, 0), processes::in_folder(&profile)));
+        let used = spawn_blocking(move || {
+            let running = processes::in_folder(&profile);
+            (size(&profile, 0), processes::memory(&running), running.len())
+        });
         match used.await {
-            Ok((disk, _)) if disk > MAX_DISK => {
+            Ok((disk, ..)) if disk > MAX_DISK => {
                 return "the page filled more than 512 MiB of disk".to_owned();
             }
-            Ok((_, processes)) if processes.len() > MAX_PROCESSES => {
+            Ok((_, memory, _)) if memory > MAX_MEMORY => {
+                return "the page used more than 3 GiB of memory".to_owned();
+            }
+            Ok((.., running)) if running > MAX_PROCESSES => {
                 return format!("the page started more than {MAX_PROCESSES} processes");
             }
             _ => {}

@@ -17,8 +17,10 @@ use crate::watch::devtools::{CallError, Connection, Events};
 const START: Duration = Duration::from_secs(50);
 const END: Duration = Duration::from_secs(6);
 
-/// The pipes of the protocol are the file descriptors 3 and 4. No file may exceed 512 MiB.
-const LAUNCH: &str = "ulimit -c 0; ulimit -f 1048576; exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+/// The pipes of the protocol are the file descriptors 3 and 4. Out of memory, the machine ends the browser first.
+const LAUNCH: &str = "ulimit -c 0; ulimit -f 1048576; \
+    { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; \
+    exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
 
 /// Variables of this program that a browser must not see, by parts of their names.
 const SECRET: [&str; 8] =

@@ -30,6 +30,19 @@ pub fn in_folder(folder: &Path) -> Vec<Pid> {
     .collect()
 }
 
+/// The memory of processes in bytes, without that of files. None on systems without `/proc`.
+pub fn memory(processes: &[Pid]) -> u64 {
+    let used = processes.iter().map(|id| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let sizes = status.lines().filter_map(|line| line.split_once(':'));
+        let sizes = sizes.filter(|(name, _)| matches!(*name, "RssAnon" | "RssShmem"));
+        let sizes =
+            sizes.filter_map(|(_, size)| size.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        sizes.sum::<u64>() << 10
+    });
+    used.sum()
+}
+
 fn contains(text: &[u8], needle: &[u8]) -> bool {
     text.windows(needle.len()).any(|part| part == needle)
 }

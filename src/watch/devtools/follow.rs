@@ -10,11 +10,11 @@ use super::connection::{Connection, Event, Events};
 use super::seen::{ItemWritten, MessageSent, Seen, SharedSeen, TagScript};
 use crate::watch::monotonic::monotonic_ms;
 use crate::watch::service::is_tag;
-use crate::watch::site::host_of;
+use crate::watch::site::{host_of, shortened};
 
 const MAX_PAGES: usize = 12;
 const MAX_SOCKETS: usize = 1000;
-/// Longer values are compared at the end only.
+/// Longer keys and values are compared at the end only.
 const MAX_ITEM: usize = 4096;
 
 /// A page that sets it again, or freezes it, only changes its own view.
@@ -105,11 +105,14 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
             item_written(seen, params);
         }
         "Network.webSocketCreated" => {
-            let url = params["url"].as_str().unwrap_or_default().to_owned();
+            let url = shortened(params["url"].as_str().unwrap_or_default()).to_owned();
             let request = params["requestId"].as_str().unwrap_or_default().to_owned();
             if seen.messages.len() < MAX_SOCKETS {
                 seen.messages.insert(request, MessageSent { url, at_ms: 0.0 });
             }
+        }
+        "Network.dataReceived" | "Network.webSocketFrameReceived" => {
+            seen.received += received(params);
         }
         "Network.webSocketFrameSent" => {
             let request = params["requestId"].as_str().unwrap_or_default();
@@ -133,13 +136,18 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
     }
 }
 
+fn received(params: &Value) -> u64 {
+    let message = params["response"]["payloadData"].as_str().map(|message| message.len() as u64);
+    message.or_else(|| params["dataLength"].as_u64()).unwrap_or_default()
+}
+
 fn item_written(seen: &mut Seen, params: &Value) {
     let storage = &params["storageId"];
     let text = |name: &str| params[name].as_str().unwrap_or_default();
     let key = storage["storageKey"].as_str().or_else(|| storage["securityOrigin"].as_str());
     // A key with more than the origin is that of a frame of another site.
     let origin = key.filter(|key| storage["isLocalStorage"] == true && !key.contains('^'));
-    let is_long = text("newValue").len() > MAX_ITEM;
+    let is_long = ["key", "newValue"].iter().any(|name| text(name).len() > MAX_ITEM);
     if let Some(host) = origin.filter(|_| !is_long).and_then(host_of) {
         let (key, value) = (text("key").to_owned(), text("newValue").to_owned());
         seen.note_item(ItemWritten { host, key, value, at_ms: monotonic_ms() });
@@ -149,7 +157,8 @@ fn item_written(seen: &mut Seen, params: &Value) {
 fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, params: &Value) {
     let Some(session) = params["sessionId"].as_str() else { return };
     let target = &params["targetInfo"];
-    let (kind, url) = (target["type"].as_str(), target["url"].as_str().unwrap_or_default());
+    let url = shortened(target["url"].as_str().unwrap_or_default());
+    let kind = target["type"].as_str();
     let post = |method: &str, params: Value| connection.post(Some(session), method, params);
     if kind == Some("page") && seen.targets.len() < 1000 {
         let target = target["targetId"].as_str().unwrap_or_default();
@@ -192,7 +201,7 @@ fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, para
 }
 
 fn requested(seen: &mut Seen, params: &Value, session: &str) {
-    let url = params["request"]["url"].as_str().unwrap_or_default();
+    let url = shortened(params["request"]["url"].as_str().unwrap_or_default());
     let request = params["requestId"].as_str().unwrap_or_default();
     let cause = Cause::of(params);
     if cause.resource == "Document"

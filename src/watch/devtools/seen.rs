@@ -2,6 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::causes::Cause;
+use crate::watch::site::shortened;
 
 /// Requests beyond this number are in the network log only.
 const MAX_CAUSES: usize = 20_000;
@@ -57,6 +58,7 @@ pub struct Seen {
     causes: HashMap<String, Cause>,
     pub pages: usize,
     pub has_crashed: bool,
+    pub received: u64,
     pub main_request: Option<String>,
     pub main_frame: Option<String>,
 }
@@ -64,7 +66,7 @@ pub struct Seen {
 impl Seen {
     pub fn note(&mut self, url: &str, cause: Cause) {
         if self.causes.len() < MAX_CAUSES && !url.starts_with("data:") {
-            let url = without_fragment(url);
+            let url = without_fragment(shortened(url));
             // A preflight is named after the request that it precedes.
             if cause.resource == "Preflight" {
                 return;

@@ -54,8 +54,6 @@ pub struct CookieSent {
     pub at_ms: f64,
     pub name: String,
     pub domain: String,
-    /// The URL of the request that carried it.
-    pub url: String,
 }
 
 #[derive(Debug, Default)]
@@ -65,4 +63,5 @@ pub struct NetLog {
     pub unnamed: Vec<Unnamed>,
     pub cookies_written: Vec<CookieWritten>,
     pub cookies_sent: Vec<CookieSent>,
+    pub is_cut: bool,
 }

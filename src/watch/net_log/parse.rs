@@ -11,9 +11,11 @@ use serde_json::Value;
 
 use super::entries::{Connecting, CookieSent, CookieWritten, NetLog, Request, Unnamed};
 use super::parties::{Documents, group, is_page};
+use crate::watch::site::shortened;
 
-/// Requests and connections beyond this number are not kept.
+/// Entries of one kind beyond this number are not kept.
 const MAX_ENTRIES: usize = 50_000;
+const MAX_UNNAMED: usize = 1000;
 /// Packets to one address that follow each other faster are one entry.
 const BETWEEN_PACKETS_MS: f64 = 100.0;
 const BEGIN: u8 = 1;
@@ -118,10 +120,8 @@ impl Reading {
                 }
             }
             "QUIC_SESSION_WEBTRANSPORT_CLIENT_ALIVE" if is_start => {
-                let partition = text(params, "network_anonymization_key").to_owned();
-                let origin = text(params, "url").to_owned();
-                self.connections
-                    .push((Connecting { at_ms, origin, is_transport: true }, partition));
+                let partition = text(params, "network_anonymization_key");
+                self.connected(at_ms, text(params, "url"), partition, true);
             }
             // Connections of requests belong to a group; those of WebRTC do not.
             "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START" | "TRANSPORT_CONNECT_JOB_CONNECT_ATTEMPT"
@@ -144,6 +144,7 @@ impl Reading {
 
     fn start(&mut self, id: u64, at_ms: f64, params: &Value) {
         if self.started.len() >= MAX_ENTRIES {
+            self.log.is_cut = true;
             return;
         }
         let destination = text(params, "request_type").to_owned();
@@ -152,7 +153,7 @@ impl Reading {
         if destination == "main frame" {
             self.documents.add(&partition);
         }
-        let url = text(params, "url").chars().take(4000).collect();
+        let url = shortened(text(params, "url")).to_owned();
         let method = text(params, "method").to_owned();
         let request = Request { at_ms, url, method, destination, ..Request::default() };
         self.latest.insert(id, self.started.len());
@@ -171,13 +172,19 @@ impl Reading {
     }
 
     fn connect(&mut self, at_ms: f64, id: &str) {
-        if let Some((origin, partition)) = group(id)
-            && self.connections.len() < MAX_ENTRIES
-        {
-            let origin = origin.to_owned();
-            let partition = partition.to_owned();
-            self.connections.push((Connecting { at_ms, origin, is_transport: false }, partition));
+        if let Some((origin, partition)) = group(id) {
+            self.connected(at_ms, origin, partition, false);
         }
+    }
+
+    fn connected(&mut self, at_ms: f64, origin: &str, partition: &str, is_transport: bool) {
+        if self.connections.len() >= MAX_ENTRIES {
+            self.log.is_cut = true;
+            return;
+        }
+        let origin = shortened(origin).to_owned();
+        let connection = Connecting { at_ms, origin, is_transport };
+        self.connections.push((connection, partition.to_owned()));
     }
 
     fn unnamed(&mut self, at_ms: f64, address: &str) {
@@ -185,35 +192,42 @@ impl Reading {
         // Names of the local network are asked for by multicast.
         let last = self.unnamed_at.get(&address);
         let is_new = last.is_none_or(|last| at_ms - last > BETWEEN_PACKETS_MS);
-        if is_new && !address.ip().is_multicast() && self.log.unnamed.len() < 1000 {
+        if !is_new || address.ip().is_multicast() {
+            return;
+        }
+        self.log.is_cut |= self.log.unnamed.len() >= MAX_UNNAMED;
+        if self.log.unnamed.len() < MAX_UNNAMED {
             self.unnamed_at.insert(address, at_ms);
             self.log.unnamed.push(Unnamed { at_ms, address });
         }
     }
 
     fn cookie_written(&mut self, at_ms: f64, params: &Value) {
-        if self.log.cookies_written.len() < MAX_ENTRIES {
-            self.log.cookies_written.push(CookieWritten {
-                at_ms,
-                name: text(params, "name").to_owned(),
-                value: text(params, "value").to_owned(),
-                domain: domain(params),
-                is_persistent: params["is_persistent"].as_bool().unwrap_or(false),
-            });
+        if self.log.cookies_written.len() >= MAX_ENTRIES {
+            self.log.is_cut = true;
+            return;
         }
+        self.log.cookies_written.push(CookieWritten {
+            at_ms,
+            name: text(params, "name").to_owned(),
+            value: text(params, "value").to_owned(),
+            domain: domain(params),
+            is_persistent: params["is_persistent"].as_bool().unwrap_or(false),
+        });
     }
 
     fn cookie_sent(&mut self, id: u64, at_ms: f64, params: &Value) {
         let is_sent = text(params, "operation") == "send"
             && text(params, "status").split(',').next() == Some("INCLUDE");
-        if let (true, Some(&at)) = (is_sent, self.latest.get(&id)) {
-            let url = self.started[at].request.url.clone();
-            let name = text(params, "name").to_owned();
-            if self.log.cookies_sent.len() < MAX_ENTRIES {
-                let domain = domain(params);
-                self.log.cookies_sent.push(CookieSent { at_ms, name, domain, url });
-            }
+        if !is_sent || !self.latest.contains_key(&id) {
+            return;
         }
+        if self.log.cookies_sent.len() >= MAX_ENTRIES {
+            self.log.is_cut = true;
+            return;
+        }
+        let name = text(params, "name").to_owned();
+        self.log.cookies_sent.push(CookieSent { at_ms, name, domain: domain(params) });
     }
 
     fn finish(mut self) -> NetLog {

@@ -10,13 +10,14 @@ use crate::watch::verdict::{Leak, Listed, VisitVerdict};
 use crate::watch::visit::{Observation, Screenshot, Visit};
 
 /// The limits of every report.
-pub const NOT_COVERED: [&str; 6] = [
+pub const NOT_COVERED: [&str; 7] = [
     "What a page does after the observation: each visit lasts some seconds.",
     "Other networks, countries, devices and browsers: every visit was made from one network with one browser.",
     "Pages that behave differently for automated browsers: the automation is visible to the page.",
     "Data that the site's own servers pass on to others.",
     "Look-ups of names (DNS), also by dns-prefetch.",
     "Other pages of the site, and what happens after typing or signing in.",
+    "More than 100 addresses of one host and kind, or 1000 in all, in one visit: the first ones are listed.",
 ];
 
 /// The pages of a run, with the browser that visited them.

@@ -1,5 +1,7 @@
 //! Identifiers among the stored values of all visits of a page.
 
+use std::cmp::Reverse;
+
 use crate::watch::visit::{StoredValue, Visit};
 
 use super::bits::{bits, parts};
@@ -12,6 +14,10 @@ const MIN_PART_BITS: f64 = 3.0;
 /// The least rest of a cookie's life, in seconds. A cookie of exactly a day has lost a second when it is read.
 const MIN_LIFETIME_S: f64 = 86_400.0 - 60.0;
 
+/// Entries of another profile with which a value is compared whose name that profile does not have.
+const MAX_ALIKE: usize = 8;
+
+/// The values of one fresh profile.
 pub struct Profile {
     visit: Visit,
     has_chosen: bool,
@@ -114,6 +120,10 @@ impl Profiles {
     }
 }
 
+fn common_start(one: &str, two: &str) -> usize {
+    one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count()
+}
+
 fn named(value: &StoredValue) -> String {
     format!("{} {}", value.name, value.value)
 }
@@ -133,8 +143,13 @@ fn most_alike(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> Op
     let alike = other.stored.iter().filter(|stored| {
         stored.owner == value.owner && stored.store == value.store && !has(stored)
     });
+    let mut alike = alike.collect::<Vec<_>>();
+    if alike.len() > MAX_ALIKE {
+        alike.sort_by_cached_key(|stored| Reverse(common_start(&stored.name, &value.name)));
+        alike.truncate(MAX_ALIKE);
+    }
     let text = named(value);
-    let alike = alike.map(named).map(|other| (bits(&text, &[&other]), other));
+    let alike = alike.into_iter().map(named).map(|other| (bits(&text, &[&other]), other));
     alike.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, other)| other)
 }
 

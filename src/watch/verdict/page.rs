@@ -31,6 +31,7 @@ pub fn evaluate(case: &Case<'_>, observation: &Observation, profiles: &Profiles)
         if case.allows(&leak.host) { allowed.push(leak) } else { leaks.push(leak) }
     }
     let unobserved = observation.unobserved.clone().or_else(|| other_tag(case, observation));
+    let unobserved = unobserved.or_else(|| stored::uncompared(observation));
     VisitVerdict { visit: observation.visit, unobserved, leaks, allowed, kept, listed }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::watch::devtools::{Initiator, Seen};
 use crate::watch::net_log::Connecting;
@@ -10,13 +10,17 @@ use super::kinds::Kind;
 use super::leaks::Leak;
 use super::webrtc;
 
+/// Addresses of one host and kind that a list has, and entries of a list in all.
+const MAX_OF_KIND: usize = 100;
+const MAX_LISTED: usize = 1000;
+
 /// Requests of a visit that needed consent: leaks, and those that `--allow` names.
 pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Leak>) {
     let mut found = requested(case, observation);
+    let mut hosts = found.iter().map(|leak| leak.host.clone()).collect::<BTreeSet<_>>();
     for connection in &observation.log.connections {
         let leak = connected(case, observation, connection);
-        let has_request = |leak: &Leak| found.iter().any(|known| known.host == leak.host);
-        found.extend(leak.filter(|leak| !has_request(leak)));
+        found.extend(leak.filter(|leak| hosts.insert(leak.host.clone())));
     }
     found.extend(unnamed(case, observation));
     found.extend(by_open_sockets(case, observation));
@@ -27,7 +31,21 @@ pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Le
     let mut known = BTreeSet::new();
     found.retain(|leak| known.insert((leak.url.clone(), leak.kind)));
     found.sort_by_key(|leak| leak.at_ms);
-    found.into_iter().partition(|leak| !case.allows(&leak.host))
+    let (mut leaks, mut allowed): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|leak| !case.allows(&leak.host));
+    shorten(&mut leaks);
+    shorten(&mut allowed);
+    (leaks, allowed)
+}
+
+fn shorten(listed: &mut Vec<Leak>) {
+    let mut counts = BTreeMap::new();
+    listed.retain(|leak| {
+        let count = counts.entry((leak.host.clone(), leak.kind)).or_insert(0);
+        *count += 1;
+        *count <= MAX_OF_KIND
+    });
+    listed.truncate(MAX_LISTED);
 }
 
 fn requested(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {

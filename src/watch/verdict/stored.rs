@@ -9,6 +9,8 @@ use super::kinds::Kind;
 use super::leaks::{IdentifierFacts, Leak, Listed};
 use super::requests::{is_counted, since};
 
+const MAX_VALUES: usize = 1000;
+
 /// The way in which a value is present at the end of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
@@ -69,10 +71,25 @@ pub fn suspects(observation: &Observation) -> Vec<StoredValue> {
     values(observation).iter().filter(suspected).cloned().collect()
 }
 
-/// The values at the end, and those that were removed before it.
+/// The values at the end, and those that were removed before it, as many as are compared.
 pub fn values(observation: &Observation) -> Vec<StoredValue> {
+    let mut values = first_values(observation);
+    values.truncate(MAX_VALUES);
+    values
+}
+
+/// A sentence if a visit has more values than are compared.
+pub fn uncompared(observation: &Observation) -> Option<String> {
+    let is_more = first_values(observation).len() > MAX_VALUES;
+    is_more.then(|| format!("the page stored more than {MAX_VALUES} values"))
+}
+
+fn first_values(observation: &Observation) -> Vec<StoredValue> {
     let mut all = observation.stored.clone();
     for earlier in observation.stored_before.iter().chain(&observation.passing) {
+        if all.len() > MAX_VALUES {
+            break;
+        }
         let is_new = !all.iter().any(|value| value.is_same(earlier));
         if is_new && matches!(presence(observation, earlier), Presence::Written(_)) {
             all.push(earlier.clone());

@@ -87,7 +87,7 @@ pub async fn observe(
             Ok(done) => done.err(),
             Err(_) => Some(format!("the visit took longer than {} s", limit.as_secs())),
         },
-        exceeded = bounds::exceeded(&profile) => Some(exceeded),
+        exceeded = bounds::exceeded(&profile, || seen.lock().received) => Some(exceeded),
     };
     let passing = [cookies.found(), written(&seen)].concat();
     drop(cookies);
@@ -98,7 +98,8 @@ pub async fn observe(
     let (log, unread) = match log {
         Ok(mut log) => {
             log.unnamed.retain(|entry| Some(entry.address) != proxy);
-            (log, None)
+            let cut = log.is_cut.then(|| "the page made more requests than are kept".to_owned());
+            (log, cut)
         }
         Err(problem) => (net_log::NetLog::default(), Some(problem)),
     };
@@ -216,7 +217,7 @@ async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> 
 const NAMED: &str = "[['object', 'object,embed'], ['icon', 'link[rel~=icon i][href]'], \
     ['manifest', 'link[rel~=manifest i][href]']].flatMap(([kind, selector]) => \
     [...document.querySelectorAll(selector)].slice(0, 100).map((e) => \
-    [kind, String(e.href || e.data || e.src)]))";
+    [kind, String(e.href || e.data || e.src).slice(0, 4000)]))";
 
 async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     results.tag = tag(page).await;

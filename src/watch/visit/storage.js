@@ -25,7 +25,7 @@
       return String(value);
     }
   };
-  const within = (work) => Promise.race([work, new Promise((done) => setTimeout(done, 1500))]);
+  const within = (work) => Promise.race([work.then(() => true), new Promise((done) => setTimeout(done, 2000, false))]);
   const result = (request) =>
     new Promise((done, fail) => {
       request.onsuccess = () => done(request.result);
@@ -50,7 +50,7 @@
   try {
     for (const key of Object.keys(sessionStorage)) add('session_storage', key, '');
   } catch {}
-  await within((async () => {
+  const isRead = await within((async () => {
     try {
       for (const { name } of await indexedDB.databases()) await readDatabase(name).catch(() => {});
     } catch {}
@@ -66,5 +66,6 @@
       }
     } catch {}
   })());
-  return { origin: location.origin, host: location.hostname, found };
+  const whole = isRead && found.length < MAX_ENTRIES && total < MAX_TOTAL;
+  return { origin: location.origin, host: location.hostname, found, whole };
 })()

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -31,8 +32,9 @@ impl Page {
         site: &Site,
         url: &Url,
     ) -> (Vec<StoredValue>, Result<(), String>) {
-        let (mut stored, mut read) = (Vec::new(), Ok(()));
         let main = url.origin().ascii_serialization();
+        let unread = |origin: &str| Err(format!("the storage of {origin} could not be read"));
+        let (mut stored, mut read) = (Vec::new(), Ok(()));
         let mut shown = self.seen.lock().origins.iter().cloned().collect::<Vec<_>>();
         shown.sort_by_key(|origin| *origin != main);
         let own =
@@ -43,17 +45,19 @@ impl Page {
             "Network.setBypassServiceWorker",
             json!({"bypass": true}),
         );
-        if self.call("Fetch.enable", patterns).await.is_ok() {
-            for origin in shown.iter().filter(own).take(MAX_ORIGINS) {
-                let mut answer = self.stored_of(origin).await;
-                if answer.is_null() {
-                    answer = self.stored_of(origin).await;
-                }
-                if answer.is_null() {
-                    read = Err(format!("the storage of {origin} could not be read"));
-                }
-                stored.extend(values(&answer));
+        if self.call("Fetch.enable", patterns).await.is_err() {
+            shown.clear();
+            read = unread(&main);
+        }
+        for origin in shown.iter().filter(own).take(MAX_ORIGINS) {
+            let mut answer = self.stored_of(origin).await;
+            if answer["whole"] != true {
+                answer = self.stored_of(origin).await;
             }
+            if answer["whole"] != true {
+                read = unread(origin);
+            }
+            stored.extend(values(&answer));
         }
         stored.extend(cookies(&self.connection).await);
         (deduplicated(stored), read)
@@ -87,12 +91,12 @@ fn values(answer: &Value) -> Vec<StoredValue> {
     values.collect()
 }
 
-fn deduplicated(stored: Vec<StoredValue>) -> Vec<StoredValue> {
-    let mut kept = Vec::<StoredValue>::new();
-    for value in stored {
-        if !kept.contains(&value) {
-            kept.push(value);
-        }
-    }
-    kept
+fn deduplicated(mut stored: Vec<StoredValue>) -> Vec<StoredValue> {
+    let mut known = HashSet::new();
+    stored.retain(|value| {
+        let lifetime = value.lifetime_s.map(f64::to_bits);
+        let names = [&value.owner, &value.name, &value.value].map(String::clone);
+        known.insert((names, value.store, value.is_session, lifetime))
+    });
+    stored
 }
