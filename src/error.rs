@@ -67,7 +67,6 @@ pub enum Error {
     /// The signup rejection link of the same mail.
     #[error("verification link not found")]
     DisownLinkNotFound,
-    /// The link that turns a kind of mail off.
     #[error("mail link not found")]
     MailLinkNotFound,
     /// The link that cancels a change of an account's address.
@@ -85,7 +84,6 @@ pub enum Error {
     CodeTooSoon { retry_after: u64 },
     #[error("too many codes today")]
     TooManyCodes { retry_after: u64 },
-    /// The limits of `infra::limits`.
     #[error("too many requests")]
     TooManyRequests { retry_after: u64 },
 
@@ -134,7 +132,6 @@ pub enum Error {
     MemberAllowanceReached,
     #[error("could not send the invitation")]
     InvitationFailed,
-    /// The account is no longer a mere sign-up.
     #[error("account is in use")]
     AccountInUse,
 
@@ -176,6 +173,10 @@ pub enum Error {
     HostIsYours,
     #[error("that pixel is working")]
     PixelWorking,
+    #[error("a move is under way")]
+    MoveUnderWay,
+    #[error("no move is under way")]
+    MoveNotFound,
     #[error("pipeline must be utm or cms")]
     PipelineUnknown,
     #[error("account_id or external_user_id is required")]

@@ -138,24 +138,24 @@ const clear = (config: TagConfig, jar: Jar): void => {
   guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
 };
 
-/** The host in the configuration, and whether its subdomains no longer share. */
-const sharingOf = (text: string): { host: string; hasEnded: boolean } => {
-  const host = text.replace(/^-/, '');
-  return { host, hasEnded: host !== text };
+/** The hosts in the configuration, and whether their subdomains no longer share. A site that moves has two. */
+const sharingOf = (text: string): { hosts: string[]; hasEnded: boolean } => {
+  const hosts = text.replace(/^-/, '');
+  return { hosts: hosts.split(','), hasEnded: hosts !== text };
 };
 
 /** Shares the choice of the tag with the other subdomains from now on, and lets the tag start. */
 export const share = (config: TagConfig, subscribe: (subscriber: () => void) => void, restore: () => void, start: () => void): void => {
-  const { host, hasEnded } = sharingOf(config.share!);
+  const { hosts, hasEnded } = sharingOf(config.share!);
   const { base } = config;
   const { hostname } = location;
   const section = 'one-choice-for-all-subdomains';
-  const jar = jarOf(config.pixel, host, config.days);
-  delete config.share;
   // A page of another host cannot set the cookie.
-  const isBelow = ('.' + hostname).endsWith('.' + host);
-  if (isBelow && hasEnded) clear(config, jar);
-  else if (isBelow) {
+  const host = hosts.find((one) => ('.' + hostname).endsWith('.' + one));
+  const jar = host ? jarOf(config.pixel, host, config.days) : null;
+  delete config.share;
+  if (jar && hasEnded) clear(config, jar);
+  else if (jar) {
     if (!isSecureContext) explain(base, section, 'the choice on this page is not shared: the cookie needs HTTPS.');
     const { first, sync } = synchronizer({ config, restore }, jar);
     first();
@@ -165,6 +165,6 @@ export const share = (config: TagConfig, subscribe: (subscriber: () => void) => 
     document.addEventListener('visibilitychange', sync);
     addEventListener('pageshow', sync);
     setInterval(sync, POLL_MS);
-  } else if (!hasEnded) explain(base, section, `the choice on ${hostname} is not shared: the cookie is for ${host} and its subdomains.`);
+  } else if (!hasEnded) explain(base, section, `the choice on ${hostname} is not shared: the cookie is for ${hosts[0]} and its subdomains.`);
   start();
 };

@@ -183,7 +183,9 @@ impl Export {
         let mut connection = self.infra.pool.acquire().await?;
         let pixel = pixels::find_pixel(&mut connection, &self.account_id, &pixel_id).await?;
         if let Some(pixel) = pixel {
+            let site_move = pixels::moves::find(&mut connection, &self.infra, &pixel).await?;
             write(lines, "pixel", None, PixelView::of(pixel, self.infra.base_url()))?;
+            write_page(lines, "site_move", None, site_move.map(|it| ((), it)))?;
         }
         Ok(Place::PoliciesAfter(pixel_id, 0))
     }

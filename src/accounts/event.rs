@@ -45,6 +45,10 @@ text_enum! {
         WatchChanged = "watch_changed",
         PixelCreated = "pixel_created",
         PixelDeleted = "pixel_deleted",
+        /// The pixel's site moved to another domain; the move ended, or was taken back.
+        PixelMoved = "pixel_moved",
+        MoveEnded = "move_ended",
+        MoveCancelled = "move_cancelled",
         VisitorErased = "visitor_erased",
         ContactErased = "contact_erased",
         ErasureRefused = "erasure_refused",
@@ -73,8 +77,8 @@ pub struct EventView {
     /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
-    /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
-    /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
+    /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `pixel_created`, `pixel_deleted`, `pixel_moved`,
+    /// `move_ended`, `move_cancelled`, `visitor_erased`, `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
     // Text, because nodes of a later version may have more kinds.

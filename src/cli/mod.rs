@@ -152,9 +152,10 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             pixels::operator::add_alias(&infra, &pixel_id, &alias).await?;
         }
         Command::ReleaseHost { host } => {
-            let pixel = pixels::operator::release_host(&infra, &host).await?;
-            let (host, id, owner) = (pixel.domain, pixel.pixel_id, pixel.account_id);
-            print(format_args!("{host} is free: pixel {id} of {owner} is deleted\n"))?;
+            let released = pixels::operator::release_host(&infra, &host).await?;
+            let (host, id, owner) = (released.host, released.pixel_id, released.account_id);
+            let end = if released.is_deleted { "is deleted" } else { "has moved away for good" };
+            print(format_args!("{host} is free: pixel {id} of {owner} {end}\n"))?;
         }
         Command::Suspend { account_id } => {
             accounts::operator::suspend(&infra, &account_id).await?;

@@ -112,7 +112,7 @@ pub struct TagConfig<'a> {
     css: String,
     position: Position,
     corner: Option<Corner>,
-    /// The host whose subdomains share one choice; after a `-`, they no longer do.
+    /// The hosts whose subdomains share one choice; after a `-`, they no longer do.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<Cow<'a, str>>,
 }
@@ -128,11 +128,11 @@ impl<'a> TagConfig<'a> {
         let (pixel_id, appearance) = (&site.pixel.pixel_id, site.appearance.as_ref());
         let draft = Draft { pixel_id, text: &policy.text, appearance };
         let config = Self::of_draft(base, &draft, locale);
-        let host = site.pixel.domain.as_str();
+        let hosts = site.shared_hosts.as_str();
         let share = match site.sharing {
             Sharing::Off => None,
-            Sharing::On => Some(host.into()),
-            Sharing::Ended => Some(format!("-{host}").into()),
+            Sharing::On => Some(hosts.into()),
+            Sharing::Ended => Some(format!("-{hosts}").into()),
         };
         Self { hash: &policy.hash, version: policy.version, share, ..config }
     }

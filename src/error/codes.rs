@@ -96,6 +96,8 @@ codes! {
     ClaimAllowanceReached => "claim_allowance_reached", "Prove or abandon an open claim first.";
     HostIsYours => "host_is_yours", "The account has this host already.";
     PixelWorking => "pixel_working", "The other account's pixel was seen on the host; only a TXT record proves the claim.";
+    MoveUnderWay => "move_under_way", "The pixel, or the domain, is part of a move. End or cancel it first.";
+    MoveNotFound => "move_not_found", "The pixel is not moving, or its move has ended.";
     PipelineUnknown => "pipeline_unknown", "Send `utm` or `cms`.";
     CustomerRequired => "customer_required", "Send `account_id` or `external_user_id`.";
     ContactEntryNotObject => "contact_entry_not_object", "Every item of `contacts` is an object.";

@@ -79,6 +79,7 @@ impl Error {
             | ContactNotFound
             | SnippetNotFound
             | ClaimNotFound
+            | MoveNotFound
             | ImportNotFound
             | WebhookNotFound
             | DeliveryNotFound
@@ -102,6 +103,7 @@ impl Error {
             | ClaimNotProven
             | HostIsYours
             | PixelWorking
+            | MoveUnderWay
             | ErasureRequestClosed
             | AlreadySubscribed
             | NotSealedYet { .. }

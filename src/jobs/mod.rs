@@ -24,6 +24,7 @@ use crate::infra::Infra;
 use crate::infra::periodic::{periodic, periodic_or_woken};
 use crate::infra::uptime;
 use crate::pixels::install_check::daily_checks;
+use crate::pixels::moves;
 use crate::proof::log::Log;
 use crate::receipts::daily_counts::counting;
 use crate::receipts::service::Receipts;
@@ -79,6 +80,9 @@ pub fn start(
     });
     every(infra, minutely, end.clone(), "installs could not be looked at", |infra| async move {
         daily_checks::check_due(&infra).await
+    });
+    every(infra, minutely, end.clone(), "moves could not be ended", |infra| async move {
+        moves::end_due(&infra).await
     });
     every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
         daily_checks::plan_looks(&infra).await

@@ -18,8 +18,8 @@ use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// Moves a pixel to another host, where its installation has not been checked. An installed pixel
-/// cannot be moved. Without effect for the present host.
+/// Moves a pixel to another host, where its installation has not been checked. An installed
+/// or moving one cannot be renamed. Without effect for the present host.
 pub async fn rename_pixel(
     infra: &Infra,
     caller: &Caller,
@@ -36,12 +36,15 @@ pub async fn rename_pixel(
     if pixel.domain == *host {
         return Ok(pixel);
     }
+    let now = infra.clock.now();
+    if store::moves::find_move(&mut transaction, &pixel.pixel_id, now).await?.is_some() {
+        return Err(Error::MoveUnderWay);
+    }
     let mut invalidation = Invalidation::of_pixel(&pixel.pixel_id);
     let holder = find_holder(&mut transaction, infra, &mut invalidation, host, &pixel.account_id);
     if holder.await?.is_some() {
         return Err(Error::DomainRegistered);
     }
-    let now = infra.clock.now();
     let renamed = store::update_domain(&mut transaction, &pixel.pixel_id, host, now).await?;
     infra.changes.commit(transaction, &invalidation).await?;
     tracing::info!(pixel_id = %renamed.pixel_id, "pixel renamed");
@@ -114,7 +117,12 @@ impl Capability for RenamePixel {
     type Output = PixelView;
 
     fn refusals() -> Vec<Error> {
-        let own = [Error::PixelNotFound, Error::InstalledPixelRename, Error::DomainRegistered];
+        let own = [
+            Error::PixelNotFound,
+            Error::InstalledPixelRename,
+            Error::DomainRegistered,
+            Error::MoveUnderWay,
+        ];
         PixelRequest::refusals().into_iter().chain(own).collect()
     }
 

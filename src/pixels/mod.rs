@@ -3,6 +3,7 @@ pub mod claims;
 pub mod diagnostics;
 pub mod input;
 pub mod install_check;
+pub mod moves;
 pub mod notices;
 pub mod operator;
 mod page;
@@ -16,10 +17,10 @@ pub mod unused;
 pub mod usage;
 pub mod view;
 
-pub use store::usage::update_used;
+pub use store::usage::{has_contacts, update_used};
 pub use store::{
-    PublicPixel, count_pixels, delete_pixels_made_until, delete_pixels_of, find_any_pixel,
-    find_created_at, find_pixel, find_pixel_by_host, find_public_pixel, list_pixel_ids,
-    list_pixels, lock_pixel, share_pixel, update_consent_enabled, update_contacts_need_act,
-    update_contacts_need_consent, update_share_subdomains,
+    PublicPixel, count_pixels, delete_pixel, delete_pixels_made_until, delete_pixels_of,
+    find_any_pixel, find_created_at, find_pixel, find_pixel_by_host, find_public_pixel,
+    list_pixel_ids, list_pixels, lock_pixel, share_pixel, update_consent_enabled,
+    update_contacts_need_act, update_contacts_need_consent, update_share_subdomains,
 };

@@ -122,6 +122,7 @@ impl Capability for CreatePipelinePixel {
             Error::CustomerNotInGoodStanding,
             Error::AccountNotFound,
             Error::DomainRegistered,
+            Error::MoveUnderWay,
             Error::PixelNotCreated,
             missing_field("domain"),
         ]

@@ -127,6 +127,7 @@ impl Capability for CreatePixel {
     fn refusals() -> Vec<Error> {
         let own = [
             Error::DomainRegistered,
+            Error::MoveUnderWay,
             Error::PixelAllowanceReached { remaining: 0 },
             Error::PixelNotCreated,
         ];

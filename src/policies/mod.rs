@@ -4,6 +4,7 @@ pub mod configured;
 pub mod consent_request;
 pub mod demo;
 pub mod history;
+pub mod moving;
 pub mod notice;
 pub mod notice_digests;
 pub mod policy;

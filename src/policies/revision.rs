@@ -79,6 +79,28 @@ pub async fn publish(
     Ok(revision)
 }
 
+/// Publishes the policy again for another domain, which its notice names. Text and hash stay the same, so choices
+/// stay valid. `None` if there is no policy, or the newest version names the domain.
+pub async fn publish_for_domain(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel_id: &PixelId,
+    domain: &SiteHost,
+) -> Result<Option<Policy>> {
+    let newest = store::list_newest_policies(connection, pixel_id, 1, i64::MAX).await?.pop();
+    let Some(newest) = newest.filter(|version| version.domain != *domain) else { return Ok(None) };
+    let document = newest.document.clone();
+    let bytes = i64::try_from(document.len()).map_err(Error::internal)?;
+    if store::sum_policy_bytes(connection, pixel_id).await? + bytes > MOST_BYTES {
+        return Err(Error::PolicyAllowanceReached);
+    }
+    let (version, domain) = (newest.version + 1, domain.clone());
+    let policy =
+        Policy::try_from(store::PolicyVersion { version, domain, published_at: now, ..newest })?;
+    store::insert_policy(connection, pixel_id, &policy, &document).await?;
+    Ok(Some(policy))
+}
+
 const AT_ONCE: i64 = 1_000;
 
 /// Appends policies to the public log that nodes without it published.

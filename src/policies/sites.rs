@@ -41,6 +41,9 @@ pub struct Site {
     pub appearance: Option<Appearance>,
     pub known_use: KnownUse,
     pub sharing: Sharing,
+    /// The hosts whose subdomains share a choice, separated by commas: the pixel's, and its former one while it
+    /// moves.
+    pub shared_hosts: String,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
     text_bytes: usize,
@@ -67,8 +70,19 @@ impl Site {
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.is_confirmed);
         sharing.hash(&mut hasher);
+        let shared_hosts = shared_hosts(&pixel, now);
+        shared_hosts.hash(&mut hasher);
         let fingerprint = hasher.finish();
-        Ok(Self { pixel, policy, appearance, known_use, sharing, fingerprint, text_bytes })
+        Ok(Self {
+            pixel,
+            policy,
+            appearance,
+            known_use,
+            sharing,
+            shared_hosts,
+            fingerprint,
+            text_bytes,
+        })
     }
 
     /// The current policy, when the popup is on and the owner is not suspended.
@@ -78,18 +92,31 @@ impl Site {
     }
 
     pub fn admits(&self, page: &PageUrl, infra: &Infra) -> bool {
-        page.is_on(&self.pixel.domain)
-            || self.is_demo() && page.host() == infra.base_host().as_str()
+        self.admits_host(page.host(), infra)
     }
 
     pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
-        self.pixel.domain.covers(host) || self.is_demo() && host == infra.base_host()
+        self.pixel.domain.covers(host)
+            || self.is_moving_from(host, infra)
+            || self.is_demo() && host == infra.base_host()
+    }
+
+    fn is_moving_from(&self, host: &str, infra: &Infra) -> bool {
+        let former = self.pixel.former.as_ref();
+        former.is_some_and(|former| infra.clock.now() < former.ends_at && former.host.covers(host))
     }
 
     /// Pixels of the demo account can also be tried on the service's own preview page.
     fn is_demo(&self) -> bool {
         self.pixel.account_id.as_str() == DEMO_ACCOUNT
     }
+}
+
+fn shared_hosts(pixel: &PublicPixel, now: DateTime<Utc>) -> String {
+    let former = pixel.former.as_ref().filter(|former| now < former.ends_at);
+    let former = former.map(|former| &former.host).filter(|host| host.is_registrable());
+    let hosts = std::iter::once(&pixel.domain).chain(former);
+    hosts.map(SiteHost::as_str).collect::<Vec<_>>().join(",")
 }
 
 /// A site as a visitor's page names its pixel: by the pixel's own name, or by its test id.

@@ -135,10 +135,6 @@ impl PageUrl {
     pub fn host(&self) -> &str {
         &self.host
     }
-
-    pub fn is_on(&self, site: &SiteHost) -> bool {
-        site.covers(&self.host)
-    }
 }
 
 #[cfg(test)]

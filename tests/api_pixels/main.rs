@@ -20,6 +20,7 @@ mod install_check_limits;
 mod install_check_tls;
 mod install_evidence;
 mod install_findings;
+mod moves;
 mod pipeline;
 mod rename_and_delete;
 mod scheduled_install_checks;

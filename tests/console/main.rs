@@ -18,6 +18,7 @@ mod evidence;
 mod install;
 mod lapsed;
 mod members;
+mod moving;
 mod overview;
 mod pages;
 mod popup;

@@ -1,5 +1,6 @@
 pub mod claims;
 pub(super) mod install_method;
+pub mod moves;
 
 use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};

@@ -48,11 +48,13 @@ use crate::pixels::change::{DeletePixel, RenamePixel};
 use crate::pixels::claims::claim::VerifyClaim;
 use crate::pixels::claims::opening::ClaimHost;
 use crate::pixels::install_check::{CheckInstall, ShowInstall};
+use crate::pixels::moves::{EndMove, ShowMove};
 use crate::pixels::setup::{CreatePixel, ListPixels, ShowPixel, ShowSetup};
 use crate::pixels::snippets::commerce_snippet::GetCommerceSnippet;
 use crate::pixels::snippets::snippet_mail::EmailSnippet;
 use crate::policies::configuration::ConfigureConsent;
 use crate::policies::history::ReadConsentConfiguration;
+use crate::policies::moving::{CancelMove, MovePixel};
 use crate::policies::screenshots::reading::ListScreenshots;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::*;
@@ -146,6 +148,10 @@ fn of_pixels() -> Vec<Declared> {
         tool::<ShowInstall>(),
         tool::<ClaimHost>(),
         tool::<VerifyClaim>(),
+        tool::<MovePixel>(),
+        tool::<ShowMove>(),
+        tool::<EndMove>(),
+        tool::<CancelMove>(),
         tool::<GetCommerceSnippet>(),
         with_arguments::<EmailSnippet, SnippetMailArguments>(),
         tool::<ConfigureConsent>(),

@@ -9,9 +9,12 @@ use super::evidence::{self, Evidence, Proof};
 use super::host_claim;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::account::Account;
+use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
 use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
@@ -23,6 +26,7 @@ use crate::pixels::input::OfClaim;
 use crate::pixels::install_check::slot_of;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store::claims::Claim;
+use crate::pixels::store::moves::MovedPixel;
 use crate::pixels::view::PixelView;
 use crate::pixels::{notices, store};
 use crate::types::host::SiteHost;
@@ -155,6 +159,9 @@ async fn take_effect(
         if let Some(pixel) = &loser {
             store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
             invalidation.add_pixel(&pixel.pixel_id);
+        } else {
+            end_move(&mut transaction, &mut invalidation, owner, &claim.domain, evidence, now)
+                .await?;
         }
         host_claim::check_allowance(&mut transaction, &account).await?;
         made = insert(&mut transaction, &mut invalidation, caller, &claim, now).await?;
@@ -180,6 +187,30 @@ async fn take_effect(
         tracing::warn!(?error, "a refused notice stays in the outbox");
     }
     Ok(pixel)
+}
+
+/// Ends the move of another account's site away from a claimed host, unless its tag still runs there.
+async fn end_move(
+    connection: &mut PgConnection,
+    invalidation: &mut Invalidation,
+    owner: &AccountId,
+    host: &SiteHost,
+    evidence: &Evidence,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let moved = store::moves::lock_pixel_of_former_host(connection, host, now).await?;
+    let Some(MovedPixel { pixel_id, account_id }) = moved else { return Ok(()) };
+    if account_id == *owner {
+        return Err(Error::MoveUnderWay);
+    }
+    if evidence.has_tag(connection, &pixel_id).await? {
+        return Err(Error::PixelWorking);
+    }
+    store::moves::delete_move(connection, &pixel_id).await?;
+    let (kind, subject) = (EventKind::MoveEnded, Some(pixel_id.as_str()));
+    events::note(connection, now, &account_id, &Actor::Service, kind, subject).await?;
+    invalidation.add_pixel(&pixel_id);
+    Ok(())
 }
 
 async fn insert(
@@ -233,6 +264,7 @@ impl Capability for VerifyClaim {
             Error::ClaimNotProven,
             Error::PixelWorking,
             Error::DomainRegistered,
+            Error::MoveUnderWay,
             Error::PixelAllowanceReached { remaining: 0 },
             Error::InstallCheckerOff,
             Error::TooManyRequests { retry_after: 6 },

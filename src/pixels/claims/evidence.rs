@@ -84,6 +84,12 @@ impl Evidence {
             Proof::Page => is_working(connection, pixel_id, &known, now).await,
         }
     }
+
+    /// Whether the tag of a pixel that has moved away from the host still runs there.
+    pub async fn has_tag(&self, connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
+        let aliases = store::list_aliases(connection, pixel_id).await?;
+        Ok(self.tags.has(pixel_id, &aliases))
+    }
 }
 
 async fn tags_on_page(infra: &Infra, host: &SiteHost) -> Result<LiveTags> {

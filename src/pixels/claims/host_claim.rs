@@ -111,7 +111,23 @@ pub(in crate::pixels) async fn find_holder(
             tracing::info!(pixel_id = %pixel.pixel_id, "demo pixel gave way");
             Ok(None)
         }
+        None => refuse_former_host(connection, infra, host, taker).await.map(|()| None),
         holder => Ok(holder),
+    }
+}
+
+/// Refuses a host that a site has moved away from and keeps until its move ends.
+async fn refuse_former_host(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    host: &SiteHost,
+    taker: &AccountId,
+) -> Result<()> {
+    let now = infra.clock.now();
+    match store::moves::find_owner_of_former_host(connection, host, now).await? {
+        None => Ok(()),
+        Some(owner) if owner == *taker => Err(Error::MoveUnderWay),
+        Some(_) => Err(Error::DomainRegistered),
     }
 }
 
@@ -150,6 +166,9 @@ async fn insert(
         invalidation.add_alias(&alias);
     }
     inserted.map_err(|error| {
+        if matches!(error, Error::DomainRegistered) {
+            return error;
+        }
         let cause = match &error {
             Error::Internal(cause) => cause.as_str(),
             _ => "the database is away",

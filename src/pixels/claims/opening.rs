@@ -78,6 +78,10 @@ impl Capability for ClaimHost {
         if holder.as_ref().is_some_and(|pixel| pixel.account_id == owner.account_id) {
             return Err(Error::HostIsYours);
         }
+        let keeper = store::moves::find_owner_of_former_host(&mut transaction, &host, now).await?;
+        if keeper.is_some_and(|keeper| keeper == owner.account_id) {
+            return Err(Error::HostIsYours);
+        }
         let open =
             store::claims::count_open_claims(&mut transaction, &owner.account_id, &host, now)
                 .await?;

@@ -1,4 +1,5 @@
-//! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes.
+//! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes; one that has
+//! moved to another host at once, and then daily until it is found.
 //! Looks are spread over the day by when pixels were first found. They take their places among people's
 //! own checks, but few at a time; when there is none, they come later.
 

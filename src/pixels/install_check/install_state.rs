@@ -16,6 +16,8 @@ use crate::types::text_enum::text_enum;
 pub const DAY: Duration = Duration::days(1);
 /// Daily looks in a row that have to fail before an installed pixel is not installed any more.
 const MISSES: i32 = 3;
+/// Daily looks for a pixel that has moved to another host and was never found there.
+const FIRST_LOOKS: i32 = 30;
 /// How long a pixel that has vanished is looked for.
 const LOOKED_FOR: Duration = Duration::days(30);
 
@@ -101,7 +103,7 @@ pub fn after_check(
     Ok(AfterLook::of(&before, pixel, known, status))
 }
 
-/// After a daily look at a pixel that is installed or has vanished. One bad day proves nothing.
+/// After a daily look at a pixel that is installed, has vanished or has moved. One bad day proves nothing.
 pub fn after_daily_look(
     before: KnownInstall,
     pixel: &Pixel,
@@ -112,6 +114,12 @@ pub fn after_daily_look(
     if look.observation == Observation::Present {
         let known = found(known, pixel, now);
         return Ok(AfterLook::of(&before, pixel, known, InstallStatus::Installed));
+    }
+    if pixel.install_status == InstallStatus::NotChecked {
+        let missed_days = known.missed_days.saturating_add(1);
+        let next_look_at = (missed_days < FIRST_LOOKS).then(|| now + DAY);
+        let known = KnownInstall { missed_days, next_look_at, ..known };
+        return Ok(AfterLook::of(&before, pixel, known, InstallStatus::NotChecked));
     }
     let known = KnownInstall {
         missed_days: known.missed_days.saturating_add(1),

@@ -117,7 +117,8 @@ pub struct ClaimedLook {
     pub until: DateTime<Utc>,
 }
 
-/// Claims the most overdue check of active accounts' installed or vanished pixels, until `until`.
+/// Claims the most overdue check of active accounts' pixels that are installed, have vanished or have moved to
+/// another host, until `until`.
 pub async fn claim_look(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -130,7 +131,7 @@ pub async fn claim_look(
              SELECT pixel_id FROM install_looks JOIN pixels USING (pixel_id)
                  JOIN accounts USING (account_id)
              WHERE next_look_at <= $1 AND host = domain AND status = 'active' AND account_id <> $3
-                 AND (install_status = 'installed'
+                 AND (install_status IN ('installed', 'not_checked')
                      OR (install_status = 'not_installed' AND vanished_at IS NOT NULL))
              ORDER BY next_look_at LIMIT 1 FOR UPDATE OF install_looks SKIP LOCKED)
          RETURNING pixel_id, next_look_at AS \"until!\"",

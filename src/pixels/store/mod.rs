@@ -2,6 +2,7 @@ mod aliases;
 pub mod claims;
 mod deletion;
 pub mod looks;
+pub mod moves;
 mod public;
 mod snippet_mails;
 pub mod test_hosts;
@@ -64,6 +65,7 @@ pub async fn insert_pixel(
     .fetch_optional(&mut *connection)
     .await?;
     let Some(pixel) = pixel else { return Ok(None) };
+    moves::refuse_former_host(&mut *connection, host, now).await?;
     query!(
         "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ($1, $2)",
         alias.as_str(),
@@ -198,8 +200,9 @@ pub async fn update_domain(
         host.as_str(),
         now,
     )
-    .fetch_one(connection)
+    .fetch_one(&mut *connection)
     .await?;
+    moves::refuse_former_host(connection, host, now).await?;
     Ok(pixel)
 }
 

@@ -37,7 +37,7 @@ pub async fn update_test_hosts(
     Ok(())
 }
 
-/// Those of the domains that pixels of other accounts have, except of one account.
+/// Those of the domains that pixels of other accounts have or keep until their move ends, except of one account.
 pub async fn list_domains_of_others(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -45,7 +45,10 @@ pub async fn list_domains_of_others(
     except: &str,
 ) -> Result<Vec<SiteHost>> {
     let found = query_scalar!(
-        "SELECT domain FROM pixels
+        "SELECT domain AS \"domain!\"
+         FROM (SELECT domain, account_id FROM pixels
+               UNION ALL
+               SELECT former_host, account_id FROM site_moves JOIN pixels USING (pixel_id)) AS held
          WHERE domain = ANY($2) AND account_id <> $3
              AND account_id <> (SELECT account_id FROM pixels AS own WHERE own.pixel_id = $1)",
         pixel_id.as_str(),

@@ -40,6 +40,7 @@ pub fn routes() -> Vec<Route> {
         visitors::choice::routes(),
         visitors::evidence::routes(),
         sites::install::routes(),
+        sites::moving::routes(),
         sites::test_tag::routes(),
         sites::popup::routes(),
         sites::popup_sample::routes(),

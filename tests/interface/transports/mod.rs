@@ -65,6 +65,10 @@ const PIXELS: &[&str] = &[
     "show_install",
     "claim_host",
     "verify_claim",
+    "move_pixel",
+    "show_move",
+    "end_move",
+    "cancel_move",
     "get_commerce_snippet",
     "email_snippet",
 ];

@@ -47,6 +47,9 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
             "{own_domain}",
             "nobodys.example",
         ]),
+        "domain" if capability == "move_pixel" => {
+            texts(&["moved.example", "{own_domain}", "{foreign_domain}", "shop.example/page"])
+        }
         "domain" => texts(&[
             "another.example",
             "https://www.third.example/",

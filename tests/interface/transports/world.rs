@@ -77,6 +77,12 @@ impl World {
                 things.into_iter().map(|(name, value)| (format!("{tenant}_{name}"), value)),
             );
         }
+        if ["show_move", "end_move", "cancel_move"].contains(&capability) {
+            let path = format!("/v1/pixels/{}/move", names["own_pixel"].as_str().unwrap());
+            let (key, domain) = (names["own_key"].as_str().unwrap(), host(capability, "moved"));
+            let moved = self.app.call(Method::POST, &path, key, json!({"domain": domain})).await;
+            moved.expect(201);
+        }
         for (tenant, neighbour) in [("own", "foreign"), ("foreign", "own")] {
             let claimed = host(capability, &format!("other-{neighbour}"));
             let key = names[&format!("{tenant}_key")].as_str().unwrap();

@@ -84,6 +84,10 @@ pub fn sentence(error: &Error) -> String {
         Error::PixelWorking => {
             "The site is at work in another account. If it is yours, take that account's line off the home page and prove the site by the record in its DNS; or ask whoever made that account, a colleague or an agency, to invite you or to remove the site."
         }
+        Error::MoveUnderWay => {
+            "The site, or this domain, is part of a move. End or cancel the move first."
+        }
+        Error::MoveNotFound => "The site is not moving any more.",
         Error::HostIsYours => "The site is in your account already. You find it under Sites.",
         Error::ClaimAllowanceReached => {
             "You are taking ten sites over at the moment. Finish one of them first."

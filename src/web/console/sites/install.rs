@@ -8,6 +8,7 @@ use crate::http::query::Query;
 use crate::pixels::change::DeletePixel;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::install_check::{CheckInstall, ShowInstall};
+use crate::pixels::moves::{MoveView, ShowMove};
 use crate::pixels::pixel::InstallStatus;
 use crate::pixels::setup::ShowPixel;
 use crate::pixels::snippets::snippet_mail::{EmailSnippet, MailedSnippet, SnippetMailRequest};
@@ -19,7 +20,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{moment, sentence};
+use crate::web::console::kit::words::{day, moment, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![install, check, mail, ask_to_remove, remove]
@@ -28,6 +29,15 @@ pub fn routes() -> Vec<Route> {
 /// A site of the member's account; others are not found.
 pub async fn find(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
     member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+}
+
+/// The move of a site to another domain, if one is under way.
+pub async fn find_move(member: &Member<'_>, pixel_id: &str) -> Result<Option<MoveView>> {
+    match member.ask::<ShowMove>(OfPixel { pixel_id: pixel_id.to_owned() }).await {
+        Ok(site_move) => Ok(Some(site_move)),
+        Err(Error::MoveNotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[get("/console/sites/<pixel_id>/install")]
@@ -58,6 +68,7 @@ async fn install_screen(
     let install = member.ask::<ShowInstall>(input).await?;
     let visits = visits_of_late(member, pixel_id).await?;
     let (state, tone) = state_of(&install, &visits, member.app.infra.clock.now());
+    let site_move = find_move(member, pixel_id).await?;
     let (base_url, chosen) = (member.app.infra.base_url(), tried.ecosystem);
     let content = context! {
         ecosystems: ECOSYSTEMS.each_ref().map(|it| context! { slug: it.slug, name: it.name }),
@@ -69,6 +80,8 @@ async fn install_screen(
         asks: pixel.consent_enabled,
         mail: mail_to_developer(pixel),
         state, tone,
+        former: site_move.as_ref().map(|it| it.former_domain.as_str()),
+        former_until: site_move.as_ref().map(|it| day(it.ends_at.0)),
         looked_at: install.checked_at.map(|time| moment(time.0)),
         findings: &install.findings,
         error: tried.check.map(sentence),
@@ -84,6 +97,7 @@ async fn install_screen(
         calls: &[
             "GET /v1/pixels/{pixel_id}",
             "GET /v1/pixels/{pixel_id}/check",
+            "GET /v1/pixels/{pixel_id}/move",
             "POST /v1/pixels/{pixel_id}/check",
             "POST /v1/pixels/{pixel_id}/email-snippet",
         ],
@@ -94,6 +108,7 @@ async fn install_screen(
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "mailed" => Some("The snippet has been sent to the developer."),
+        "moved" => Some("The site has moved to this domain. Put the same snippet on its pages."),
         _ => None,
     }
 }

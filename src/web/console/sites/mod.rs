@@ -1,5 +1,6 @@
 pub mod claim;
 pub mod install;
+pub mod moving;
 pub mod new_site;
 pub mod overview;
 pub mod popup;

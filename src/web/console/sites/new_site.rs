@@ -74,6 +74,7 @@ fn is_about_the_field(error: &Error) -> bool {
             | Error::DomainIsPage
             | Error::DomainNotHost
             | Error::DomainRegistered
+            | Error::MoveUnderWay
             | Error::PixelAllowanceReached { .. }
             | Error::Naming { .. }
             | Error::Validation(_)
