@@ -5,6 +5,7 @@
 pub mod codes;
 mod database;
 mod field;
+mod naming;
 mod status;
 
 pub use field::FieldError;
@@ -151,6 +152,10 @@ pub enum Error {
     PixelNotCreated,
     #[error("pixel not found")]
     PixelNotFound,
+    #[error("shared link not found")]
+    SharedLinkNotFound,
+    #[error("shared link allowance reached")]
+    SharedLinkAllowanceReached,
     #[error("installed pixel cannot be renamed")]
     InstalledPixelRename,
     #[error("installed pixel cannot be deleted")]
@@ -284,18 +289,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The refusal of an input (400, 422) with fields that it is, or may be, about.
-    pub fn naming(self, more: Vec<FieldError>) -> Self {
-        match self {
-            other if more.is_empty() || ![400, 422].contains(&other.status()) => other,
-            Self::Validation(fields) => Self::Validation([fields, more].concat()),
-            Self::Naming { refusal, fields } => {
-                Self::Naming { refusal, fields: [fields, more].concat() }
-            }
-            other => Self::Naming { refusal: Box::new(other), fields: more },
-        }
-    }
-
     /// The same refusal for another caller that waited for the same result.
     pub fn for_another(&self) -> Self {
         match self {

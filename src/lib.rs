@@ -28,6 +28,8 @@ pub mod pixels;
 
 pub mod silence;
 
+pub mod sharing;
+
 pub mod policies;
 
 pub mod receipts;
@@ -37,6 +39,8 @@ pub mod contacts;
 pub mod erasure;
 
 pub mod webhooks;
+
+pub mod digest;
 
 pub mod billing;
 

@@ -32,6 +32,7 @@ use crate::policies;
 use crate::policies::screenshots::list_screenshots;
 use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::{self, Placed, list_pixels_ever};
+use crate::sharing;
 use crate::silence;
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
@@ -186,6 +187,9 @@ impl Export {
             let site_move = pixels::moves::find(&mut connection, &self.infra, &pixel).await?;
             write(lines, "pixel", None, PixelView::of(pixel, self.infra.base_url()))?;
             write_page(lines, "site_move", None, site_move.map(|it| ((), it)))?;
+            for link in sharing::list_links(&mut connection, &pixel_id).await? {
+                write(lines, "shared_link", Some(&pixel_id), link)?;
+            }
         }
         Ok(Place::PoliciesAfter(pixel_id, 0))
     }

@@ -43,6 +43,9 @@ text_enum! {
         ConsentTurnedOff = "consent_turned_off",
         /// The settings of the watch were changed.
         WatchChanged = "watch_changed",
+        /// A link that shows the overview without a sign-in was made or revoked.
+        SharedLinkCreated = "shared_link_created",
+        SharedLinkRevoked = "shared_link_revoked",
         PixelCreated = "pixel_created",
         PixelDeleted = "pixel_deleted",
         /// The pixel's site moved to another domain; the move ended, or was taken back.
@@ -77,8 +80,9 @@ pub struct EventView {
     /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
-    /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `pixel_created`, `pixel_deleted`, `pixel_moved`,
-    /// `move_ended`, `move_cancelled`, `visitor_erased`, `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
+    /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `shared_link_created`, `shared_link_revoked`,
+    /// `pixel_created`, `pixel_deleted`, `pixel_moved`, `move_ended`, `move_cancelled`, `visitor_erased`,
+    /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
     // Text, because nodes of a later version may have more kinds.

@@ -12,6 +12,7 @@ use crate::pixels::view::PixelList;
 use crate::policies::screenshots::view::ScreenshotPage;
 use crate::receipts::history::History;
 use crate::receipts::log::ConsentLog;
+use crate::sharing::view::SharedLinkList;
 use crate::silence::view::WatchReportPage;
 use crate::webhooks::delivery::DeliveryList;
 use crate::webhooks::endpoint::EndpointList;
@@ -35,6 +36,7 @@ whole![
     EndpointList,
     DeliveryList,
     OwnRequests,
+    SharedLinkList,
 ];
 
 impl List for ConsentLog {

@@ -12,6 +12,7 @@ pub mod oauth;
 pub mod pixels;
 pub mod proofs;
 pub mod screenshots;
+pub mod sharing;
 pub mod silence;
 pub mod suppressions;
 pub mod visitors;

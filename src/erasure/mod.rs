@@ -9,4 +9,4 @@ mod store;
 pub mod view;
 pub mod visitor;
 
-pub use store::{delete_closed_requests, find_request, list_requests};
+pub use store::{OpenCount, delete_closed_requests, find_request, list_open_counts, list_requests};

@@ -85,6 +85,8 @@ codes! {
     PixelAllowanceReached => "pixel_allowance_reached", "Delete a pixel, or subscribe.";
     PixelNotCreated => "pixel_not_created", "Make the same call again.";
     PixelNotFound => "pixel_not_found", "The account has no such pixel.";
+    SharedLinkNotFound => "shared_link_not_found", "The pixel has no such link that works.";
+    SharedLinkAllowanceReached => "shared_link_allowance_reached", "Revoke a link of the pixel first.";
     InstalledPixelRename => "installed_pixel_rename", "Remove the snippet from the site first.";
     InstalledPixelDelete => "installed_pixel_delete", "Remove the snippet from the site first.";
     InstallCheckerOff => "install_checker_off", "The operator has turned install checks off.";

@@ -65,6 +65,7 @@ impl Error {
             | ImportAllowanceReached
             | PolicyAllowanceReached
             | WebhookAllowanceReached
+            | SharedLinkAllowanceReached
             | PixelAllowanceReached { .. }
             | ContactAllowanceReached { .. } => 403,
             NotFound
@@ -76,6 +77,7 @@ impl Error {
             | MailLinkNotFound
             | AddressLinkNotFound
             | PixelNotFound
+            | SharedLinkNotFound
             | ContactNotFound
             | SnippetNotFound
             | ClaimNotFound

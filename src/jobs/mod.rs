@@ -18,6 +18,7 @@ use crate::accounts::profile::address_change;
 use crate::accounts::service::Accounts;
 use crate::contacts::suppressions::apply;
 use crate::contacts::withdrawal;
+use crate::digest::sending::send_digests;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -68,6 +69,9 @@ pub fn start(
         "owners could not be told of their plan",
         |infra| async move { plan_mails::tell_owners(&infra).await },
     );
+    every(infra, minutely, end.clone(), "weekly digests could not be sent", |infra| async move {
+        send_digests(&infra).await
+    });
     let failed = "changes of address could not take effect";
     every(infra, minutely, end.clone(), failed, |infra| async move {
         address_change::apply_due(&infra).await

@@ -8,6 +8,7 @@ use crate::accounts::sign_in;
 use crate::accounts::signup::confirmation_mail;
 use crate::billing::payment_failed;
 use crate::contacts::allowance::{allowance_mails, end_mails};
+use crate::digest;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -99,6 +100,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::AllowanceReached => allowance_mails::rendered(infra, mail).await?,
         Kind::WebhookPaused => paused_mail::rendered(infra, mail).await?,
         Kind::PaymentFailed => payment_failed::rendered(infra, mail).await?,
+        Kind::WeeklyDigest => digest::mail::rendered(infra, mail).await?,
     };
     Ok(rendered.into())
 }

@@ -10,6 +10,7 @@ pub mod json;
 pub mod local_host;
 pub mod locales;
 pub mod mailbox;
+pub mod numbers;
 pub mod page_address;
 pub mod paging;
 pub mod parameter;

@@ -12,6 +12,7 @@ pub mod papers;
 pub mod pictures;
 pub mod routes;
 pub mod sample;
+pub mod shared;
 pub mod signed_in;
 pub mod verify;
 pub mod watch;

@@ -98,6 +98,14 @@ impl EndpointView {
         }
     }
 
+    /// Whether it receives nothing at the moment, unless a member has paused it.
+    pub fn is_failing(&self) -> bool {
+        match &self.paused_because {
+            Some(because) => because != PausedBecause::Owner.as_str(),
+            None => self.failing_since.is_some(),
+        }
+    }
+
     pub fn without_secrets(self) -> Self {
         let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
         Self { url: format!("{}/…", origin.unwrap_or_default()), ..self }

@@ -6,6 +6,7 @@ use crate::accounts::scope::{Reads, Scope};
 use crate::accounts::tool::Tool;
 use crate::error::Result;
 use crate::infra::Infra;
+use crate::types::ids::AccountId;
 
 pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     let mut connection = infra.pool.acquire().await?;
@@ -18,6 +19,15 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
         Scope::Operate | Scope::Full => views.collect(),
     };
     Ok(EndpointList { webhooks })
+}
+
+/// The account's endpoints that fail, as a `read` key sees them.
+pub async fn list_failing(infra: &Infra, account_id: &AccountId) -> Result<Vec<EndpointView>> {
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
+    let endpoints = store::list_endpoints(&mut connection, account_id).await?;
+    let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
+    Ok(views.filter(EndpointView::is_failing).map(EndpointView::without_secrets).collect())
 }
 
 pub struct ListWebhooks;

@@ -21,3 +21,4 @@ mod members;
 mod plan_mails;
 mod security_mails;
 mod signup;
+mod weekly_digest;

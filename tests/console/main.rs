@@ -25,6 +25,7 @@ mod popup;
 mod screenshots;
 mod sessions;
 mod settings_and_deletion;
+mod sharing;
 mod sign_in;
 mod sites;
 mod suppressions;

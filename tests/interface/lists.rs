@@ -276,7 +276,9 @@ async fn screenshots_of_the_popup() {
 async fn lists_of_one_page_say_so() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
-    app.pixel(&ann.key, "ann.example").await;
+    let pixel_id = app.pixel(&ann.key, "ann.example").await;
+    let shared = format!("/v1/pixels/{pixel_id}/shared-links");
+    app.call(Method::POST, &shared, &ann.key, json!({})).await.expect(201);
     let hook = json!({"url": "https://hooks.example/x"});
     let hook = app.call(Method::POST, "/v1/webhooks", &ann.key, hook).await.expect(201);
     let deliveries = format!("/v1/webhooks/{}/deliveries", hook["endpoint_id"].as_str().unwrap());
@@ -287,6 +289,7 @@ async fn lists_of_one_page_say_so() {
         ("/v1/account/members", "members"),
         ("/v1/grants", "grants"),
         (&*deliveries, "deliveries"),
+        (&*shared, "shared_links"),
         ("/v1/plans", "plans"),
         ("/v1/sample", "contacts"),
     ] {
@@ -295,7 +298,7 @@ async fn lists_of_one_page_say_so() {
 }
 
 /// The lists that the tests of this file read to their end.
-const READ: [&str; 16] = [
+const READ: [&str; 17] = [
     "/v1/account/events",
     "/v1/account/members",
     "/v1/api-keys",
@@ -306,6 +309,7 @@ const READ: [&str; 16] = [
     "/v1/pixels/{pixel_id}/contacts/withdrawn",
     "/v1/pixels/{pixel_id}/erasure-requests",
     "/v1/pixels/{pixel_id}/screenshots",
+    "/v1/pixels/{pixel_id}/shared-links",
     "/v1/pixels/{pixel_id}/watch-reports",
     "/v1/plans",
     "/v1/sample",

@@ -21,6 +21,7 @@ fn routes_of(pixel: &str) -> Vec<(Method, String, Value)> {
         (Method::POST, format!("/v1/pixels/{pixel}/move"), json!({"domain": "moved.example"})),
         (Method::GET, format!("/v1/pixels/{pixel}/move"), Value::Null),
         (Method::POST, format!("/v1/pixels/{pixel}/move/cancel"), Value::Null),
+        (Method::GET, format!("/v1/pixels/{pixel}/shared-links"), Value::Null),
     ]
 }
 

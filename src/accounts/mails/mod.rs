@@ -5,3 +5,4 @@ pub(super) mod store;
 pub mod switch;
 pub mod trial_ending;
 pub mod unsubscribing;
+pub mod weekly;

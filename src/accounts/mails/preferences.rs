@@ -1,4 +1,5 @@
 use chrono::{DateTime, Utc};
+use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -6,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::store;
 use super::switch::MailSwitch;
+use super::weekly;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::{Capability, NoInput};
@@ -34,6 +36,8 @@ pub struct MailPreferences {
     pub erasure_requests: bool,
     /// A site loads or stores something without consent, or is silent again.
     pub silence: bool,
+    /// Every Monday, about the week before. Off unless it is turned on.
+    pub weekly_digest: bool,
     /// Always true.
     pub new_key: bool,
     /// Always true.
@@ -50,6 +54,7 @@ pub struct MailChange {
     pub pixel_ending: Option<bool>,
     pub erasure_requests: Option<bool>,
     pub silence: Option<bool>,
+    pub weekly_digest: Option<bool>,
     // Accepted as `true`, which reading returns; descriptions name only what can be changed.
     #[schema(ignore)]
     #[schemars(skip)]
@@ -106,6 +111,7 @@ switches! {
     pixel_ending: PixelEnding,
     erasure_requests: ErasureRequests,
     silence: Silence,
+    weekly_digest: WeeklyDigest,
 }
 
 pub fn cannot_be_turned_off(name: &str) -> Error {
@@ -117,7 +123,9 @@ pub async fn read(
     connection: &mut PgConnection,
     account_id: &AccountId,
 ) -> Result<MailPreferences> {
-    Ok(MailPreferences::without(&store::list_off(connection, account_id).await?))
+    let off = store::list_off(connection, account_id).await?;
+    let weekly_digest = store::has_digest(connection, account_id).await?;
+    Ok(MailPreferences { weekly_digest, ..MailPreferences::without(&off) })
 }
 
 /// Whether the account wants such mails. Evaluated just before a mail is sent.
@@ -126,7 +134,10 @@ pub async fn is_wanted(
     account_id: &AccountId,
     switch: MailSwitch,
 ) -> Result<bool> {
-    Ok(!store::is_off(connection, account_id, switch).await?)
+    match switch {
+        MailSwitch::WeeklyDigest => store::has_digest(connection, account_id).await,
+        _ => Ok(!store::is_off(connection, account_id, switch).await?),
+    }
 }
 
 pub struct ChangeMailPreferences;
@@ -170,14 +181,18 @@ pub async fn turn(
     switch: MailSwitch,
     wanted: bool,
 ) -> Result<()> {
-    let (changed, kind) = match wanted {
-        true => (store::delete_off(connection, account_id, switch).await?, EventKind::MailTurnedOn),
-        false => {
-            let changed = store::insert_off(connection, account_id, switch, now).await?;
-            (changed, EventKind::MailTurnedOff)
+    let changed = match (switch, wanted) {
+        (MailSwitch::WeeklyDigest, true) => {
+            let delay = rand::rng().random_range(0..weekly::SPREAD_MINUTES);
+            let week = weekly::due_week(now);
+            store::insert_digest(connection, account_id, now, delay, week).await?
         }
+        (MailSwitch::WeeklyDigest, false) => store::delete_digest(connection, account_id).await?,
+        (_, true) => store::delete_off(connection, account_id, switch).await?,
+        (_, false) => store::insert_off(connection, account_id, switch, now).await?,
     };
     if changed {
+        let kind = if wanted { EventKind::MailTurnedOn } else { EventKind::MailTurnedOff };
         let subject = Some(switch.as_str());
         events::note(connection, now, account_id, actor, kind, subject).await?;
     }

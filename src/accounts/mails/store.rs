@@ -1,4 +1,4 @@
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use super::switch::MailSwitch;
@@ -62,6 +62,43 @@ pub async fn delete_off(
     )
     .execute(connection)
     .await?;
+    Ok(deleted.rows_affected() == 1)
+}
+
+pub async fn has_digest(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
+    let has = query_scalar!(
+        "SELECT EXISTS (SELECT FROM weekly_digests WHERE account_id = $1) AS \"has!\"",
+        account_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(has)
+}
+
+pub async fn insert_digest(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+    delay_minutes: i32,
+    sent_for: NaiveDate,
+) -> Result<bool> {
+    let inserted = query!(
+        "INSERT INTO weekly_digests (account_id, turned_on_at, delay_minutes, sent_for)
+         VALUES ($1, $2, $3, $4) ON CONFLICT (account_id) DO NOTHING",
+        account_id.as_str(),
+        now,
+        delay_minutes,
+        sent_for,
+    )
+    .execute(connection)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+pub async fn delete_digest(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
+    let deleted = query!("DELETE FROM weekly_digests WHERE account_id = $1", account_id.as_str())
+        .execute(connection)
+        .await?;
     Ok(deleted.rows_affected() == 1)
 }
 

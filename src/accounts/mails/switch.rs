@@ -10,6 +10,8 @@ text_enum! {
         PixelEnding = "pixel_ending",
         ErasureRequests = "erasure_requests",
         Silence = "silence",
+        /// Off unless it is turned on.
+        WeeklyDigest = "weekly_digest",
     }
 }
 
@@ -25,6 +27,9 @@ impl MailSwitch {
             Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",
             Self::Silence => {
                 "when a site loads something without consent, and when it is silent again"
+            }
+            Self::WeeklyDigest => {
+                "every Monday about the week before: choices and the state of each site"
             }
         }
     }

@@ -141,3 +141,31 @@ pub async fn list_open(
     .await?;
     Ok(requests)
 }
+
+/// The open requests of a pixel.
+pub struct OpenCount {
+    pub pixel_id: PixelId,
+    pub open: i64,
+    /// Those whose deadline is over.
+    pub overdue: i64,
+}
+
+/// Pixels of an account without open requests are left out.
+pub async fn list_open_counts(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<Vec<OpenCount>> {
+    let counts = query_as!(
+        OpenCount,
+        "SELECT pixel_id AS \"pixel_id: PixelId\", count(*) AS \"open!\",
+             count(*) FILTER (WHERE due_at < $2) AS \"overdue!\"
+         FROM erasure_requests JOIN pixels USING (pixel_id)
+         WHERE account_id = $1 AND status = 'open' GROUP BY pixel_id",
+        account_id.as_str(),
+        now,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
+}

@@ -22,6 +22,7 @@
 //! | [`Limit::Histories`] | `history`, `erasure-requests/history`: each reads up to 200 receipts, or 20 requests | 120 | 1 s |
 //! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
+//! | [`Limit::SharedPages`] | `/shared/…`: each counts a site's choices, twice | 120 | 1 s |
 //! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, failed exchanges | 120 | 2 s |
 //! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a recently valid key | 600 | 50 ms |
 //!
@@ -84,6 +85,7 @@ limits! {
     Histories: 120 at once, then one every 1_000 ms;
     ErasureRequests: 20 at once, then one every 30_000 ms;
     LogReads: 1_200 at once, then one every 50 ms;
+    SharedPages: 120 at once, then one every 1_000 ms;
     AppRequests: 120 at once, then one every 2_000 ms;
     Messages: 600 at once, then one every 50 ms;
 }

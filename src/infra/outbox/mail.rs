@@ -49,6 +49,8 @@ text_enum! {
         PaymentFailed = "payment_failed",
         /// A webhook was paused by the service.
         WebhookPaused = "webhook_paused",
+        /// The week of an account's sites.
+        WeeklyDigest = "weekly_digest",
     }
 }
 
@@ -77,7 +79,8 @@ impl Kind {
             | Self::CoverageEnded
             | Self::AllowanceReached
             | Self::PaymentFailed
-            | Self::WebhookPaused => "notice",
+            | Self::WebhookPaused
+            | Self::WeeklyDigest => "notice",
         }
     }
 }

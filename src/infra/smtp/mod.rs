@@ -36,11 +36,20 @@ pub struct Notice {
     pub subject: String,
     pub paragraphs: Vec<String>,
     pub facts: Vec<(&'static str, String)>,
+    pub sections: Vec<NoticeSection>,
     pub link: Option<NoticeLink>,
     /// The account that it concerns, and its display name if it has one.
     pub account_id: Option<String>,
     pub account_name: Option<String>,
     pub unsubscribe_url: Option<String>,
+}
+
+/// A part of a notice about one thing, such as a site.
+#[derive(Debug, Serialize)]
+pub struct NoticeSection {
+    pub title: String,
+    pub url: String,
+    pub facts: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Serialize)]

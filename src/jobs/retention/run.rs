@@ -16,6 +16,7 @@ use crate::infra::shutdown::Shutdown;
 use crate::oauth;
 use crate::once;
 use crate::pixels::unused;
+use crate::sharing;
 use crate::silence::delete_reports;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
@@ -54,6 +55,7 @@ struct Deleted {
     sign_ins: u64,
     oauth: u64,
     claims: u64,
+    shared_links: u64,
     imports: u64,
     erasure_requests: u64,
     watch_reports: u64,
@@ -100,6 +102,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
         oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
+        shared_links: in_batches!(sweep, |on| sharing::delete_expired(on, now, BATCH)),
         imports: in_batches!(sweep, |on| {
             delete_imports(on, cutoffs.imports, cutoffs.uploads, BATCH)
         }),

@@ -59,6 +59,7 @@ use crate::policies::screenshots::reading::ListScreenshots;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
+use crate::sharing::links::{CreateSharedLink, ListSharedLinks, RevokeSharedLink};
 use crate::silence::reading::{ListWatchReports, OfReport, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch};
 use crate::silence::view::WatchReportSummary;
@@ -157,6 +158,9 @@ fn of_pixels() -> Vec<Declared> {
         tool::<ConfigureConsent>(),
         tool::<ReadConsentConfiguration>(),
         tool::<TurnOffConsent>(),
+        tool::<CreateSharedLink>(),
+        tool::<ListSharedLinks>(),
+        tool::<RevokeSharedLink>(),
     ]
 }
 

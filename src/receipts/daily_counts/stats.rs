@@ -110,11 +110,31 @@ pub struct StatsRequest {
     pub to: Option<String>,
 }
 
+impl StatsRequest {
+    fn range(&self, infra: &Infra) -> Result<DayRange> {
+        let today = infra.clock.now().date_naive();
+        DayRange::parse(self.from.as_deref(), self.to.as_deref(), today)
+    }
+}
+
 /// Counts the impressions and choices of a pixel.
 pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Result<Stats> {
-    let today = infra.clock.now().date_naive();
-    let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
+    let range = request.range(infra)?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    count_days(infra, pixel_id, range).await
+}
+
+/// As [`count`], of a pixel that the reader was given a link to.
+pub async fn count_shared(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    request: &StatsRequest,
+) -> Result<Stats> {
+    count_days(infra, pixel_id.clone(), request.range(infra)?).await
+}
+
+/// The counts of a range of days. The caller has checked the access to the pixel.
+pub async fn count_days(infra: &Infra, pixel_id: PixelId, range: DayRange) -> Result<Stats> {
     // All reads share one snapshot.
     let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     let mut transaction = infra.read_pool.begin_with(moment).await?;

@@ -36,6 +36,7 @@ pub fn routes() -> Vec<Route> {
         sites::new_site::routes(),
         sites::claim::routes(),
         sites::overview::routes(),
+        sites::sharing::routes(),
         visitors::choices::routes(),
         visitors::choice::routes(),
         visitors::evidence::routes(),

@@ -11,6 +11,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("list_api_keys", &["KeyList"]),
     ("list_grants", &["GrantList"]),
     ("list_members", &["MemberList"]),
+    ("list_shared_links", &["SharedLinkList"]),
     ("list_webhooks", &["EndpointList"]),
     ("list_webhook_deliveries", &["DeliveryList"]),
     ("read_consent_log", &["ConsentLog"]),

@@ -110,7 +110,10 @@ async fn every_public_page_has_a_description_or_noindex() {
     let public = json!({"public_page": true});
     app.call(Method::PATCH, &settings, &ann.key, public).await.expect(200);
     let watch = format!("/watch/{}", site.pixel_id);
-    crawl.from(&[&policy, &second, &earlier, &watch]).await;
+    let links = format!("/v1/pixels/{}/shared-links", site.pixel_id);
+    let link = app.call(Method::POST, &links, &ann.key, json!({})).await.expect(201);
+    let shared = format!("/shared/{}", link["token"].as_str().unwrap());
+    crawl.from(&[&policy, &second, &earlier, &watch, &shared]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // Links of mails and the way back from checkout are opened with what they need in other tests here.
     let elsewhere = [
@@ -164,6 +167,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
             "popup/versions",
             "popup/preview",
             "popup/screenshots",
+            "share",
             "install",
             "test",
             "contacts",

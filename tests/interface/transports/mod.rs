@@ -108,6 +108,8 @@ const ERASURE: &[&str] = &[
 const WATCH: &[&str] =
     &["show_watch", "change_watch", "list_watch_reports", "read_watch_report", "list_screenshots"];
 
+const SHARED_LINKS: &[&str] = &["create_shared_link", "list_shared_links", "revoke_shared_link"];
+
 const WEBHOOKS: &[&str] = &[
     "create_webhook",
     "list_webhooks",
@@ -241,6 +243,11 @@ async fn transports_agree_on_the_watch() {
 }
 
 #[tokio::test]
+async fn transports_agree_on_shared_links() {
+    doors_agree_on(SHARED_LINKS).await;
+}
+
+#[tokio::test]
 async fn transports_agree_on_webhooks() {
     doors_agree_on(WEBHOOKS).await;
 }
@@ -260,6 +267,7 @@ async fn every_capability_has_both_transports_or_a_stated_reason() {
         SUPPRESSIONS,
         ERASURE,
         WATCH,
+        SHARED_LINKS,
         WEBHOOKS,
     ]
     .concat();

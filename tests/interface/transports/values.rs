@@ -77,6 +77,9 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "scope" => texts(&["read", "operate", "admin"]),
         "role" => texts(&["read", "full", "x"]),
         "member_id" => texts(&["{own_member}", "{foreign_member}", "unknown"]),
+        "prefix" if capability == "revoke_shared_link" => {
+            texts(&["{own_shared_prefix}", "{foreign_shared_prefix}", "sh_unknown00"])
+        }
         "prefix" => texts(&["{own_spare_prefix}", "{foreign_spare_prefix}", "px_unknown00"]),
         "token" => texts(&["{own_claim}", "{foreign_claim}", "unknown"]),
         "verification_url" => texts(&["{link_token}", "unknown"]),
@@ -133,7 +136,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "retention"
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
-        | "erasure_requests" | "silence" => vec![json!(false), json!(true)],
+        | "erasure_requests" | "silence" | "weekly_digest" => vec![json!(false), json!(true)],
         "data_sharing"
         | "contacts_need_consent"
         | "contacts_need_act"
@@ -141,7 +144,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "revoke_keys" => {
             vec![json!(true), json!(false)]
         }
-        "consent_days" => vec![json!(1), json!(365), json!(0), json!(366)],
+        "consent_days" | "days" => vec![json!(1), json!(365), json!(0), json!(366)],
         "contact_channels" => vec![json!(["email"]), json!(["email", "pigeon"])],
         "disclosed_parties" | "personal_data" | "storage_places" => {
             vec![json!(["Halden"]), json!(["a\nb"])]

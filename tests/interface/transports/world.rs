@@ -160,6 +160,7 @@ impl World {
             ("request", self.request_of(&site.pixel_id).await),
             ("import", json!(done_import(app, &account.account_id).await)),
             ("report", self.report_of(account, &site.pixel_id, domain).await),
+            ("shared_prefix", self.shared_link_of(account, &site.pixel_id).await),
         ]
     }
 
@@ -190,6 +191,13 @@ impl World {
         let path = format!("/v1/pixels/{pixel_id}/watch-reports");
         let report = self.app.call(Method::POST, &path, &account.key, body).await.expect(201);
         report["report_id"].clone()
+    }
+
+    /// The prefix of a shared link.
+    async fn shared_link_of(&self, account: &Account, pixel_id: &str) -> Value {
+        let path = format!("/v1/pixels/{pixel_id}/shared-links");
+        let made = self.app.call(Method::POST, &path, &account.key, json!({})).await.expect(201);
+        made["prefix"].clone()
     }
 
     /// The id of a request for erasure.

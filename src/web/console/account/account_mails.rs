@@ -41,6 +41,7 @@ pub fn title(switch: MailSwitch) -> &'static str {
         MailSwitch::PixelEnding => "An unused site is removed",
         MailSwitch::ErasureRequests => "New erasure requests",
         MailSwitch::Silence => "A site breaks or recovers",
+        MailSwitch::WeeklyDigest => "Weekly digest",
     }
 }
 

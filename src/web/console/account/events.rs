@@ -168,6 +168,8 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::PixelCreated) => "Added a site:",
         Some(EventKind::ConsentTurnedOff) => "Turned a popup off:",
         Some(EventKind::WatchChanged) => "Changed the watch of",
+        Some(EventKind::SharedLinkCreated) => "Shared the overview of",
+        Some(EventKind::SharedLinkRevoked) => "Revoked a shared link of",
         Some(EventKind::PixelDeleted) => "Removed a site:",
         Some(EventKind::PixelMoved) => "Moved a site to another domain:",
         Some(EventKind::MoveEnded) => "Ended the move of",

@@ -7,6 +7,7 @@ pub mod popup;
 pub mod popup_fields;
 pub mod popup_sample;
 pub mod screenshots;
+pub mod sharing;
 pub mod tag_state;
 pub mod test_tag;
 pub mod watch;

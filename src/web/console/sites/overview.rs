@@ -1,7 +1,7 @@
 use chrono::NaiveDate;
 use rocket::{Route, get, routes};
-use rocket_dyn_templates::context;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
@@ -36,21 +36,7 @@ const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
 async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
     let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
     let today = member.app.infra.clock.now().date_naive();
-    let asked = Asked::of(&query, today);
-    let (stats, error) = match member.ask::<ReadConsentStats>(asked.request(pixel_id)).await {
-        Ok(stats) => (stats, None),
-        Err(error @ Error::Validation(_)) => {
-            let usual = Asked::usual(today).request(pixel_id);
-            (member.ask::<ReadConsentStats>(usual).await?, Some(error))
-        }
-        Err(error) => return Err(error.into()),
-    };
-    // A range that begins with the first day that the service accepts has no previous period.
-    let previous = match member.ask::<ReadConsentStats>(previous_period(&stats)).await {
-        Ok(previous) => acceptance(&previous.totals),
-        Err(Error::Validation(_)) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let content = read_overview(&member, pixel_id, Asked::of(&query, today), today).await?;
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let screen = Screen {
         template: "console/overview.html",
@@ -58,17 +44,62 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
         calls: &["GET /v1/pixels/{pixel_id}/consent/stats"],
     };
-    let content = context! {
+    Ok(member.screen_with_status(content.status, screen, content))
+}
+
+/// Reads the statistics of a site with the rights of whoever opens the page.
+pub trait StatsReader: Sync {
+    fn read(&self, request: StatsRequest) -> impl Future<Output = Result<Stats>> + Send;
+}
+
+impl StatsReader for Member<'_> {
+    async fn read(&self, request: StatsRequest) -> Result<Stats> {
+        self.ask::<ReadConsentStats>(request).await
+    }
+}
+
+/// The content of the page, for members and for people with a shared link.
+#[derive(Serialize)]
+pub struct OverviewPage {
+    #[serde(skip)]
+    pub status: u16,
+    ranges: Vec<Value>,
+    /// The entered values if they are invalid.
+    from: String,
+    to: String,
+    error: Option<String>,
+    overview: Overview,
+    previous: Option<i64>,
+}
+
+pub async fn read_overview(
+    reader: &impl StatsReader,
+    pixel_id: &str,
+    asked: Asked,
+    today: NaiveDate,
+) -> Result<OverviewPage> {
+    let (stats, error) = match reader.read(asked.request(pixel_id)).await {
+        Ok(stats) => (stats, None),
+        Err(error @ Error::Validation(_)) => {
+            (reader.read(Asked::usual(today).request(pixel_id)).await?, Some(error))
+        }
+        Err(error) => return Err(error),
+    };
+    // A range that begins with the first day that the service accepts has no previous period.
+    let previous = match reader.read(previous_period(&stats)).await {
+        Ok(previous) => acceptance(&previous.totals),
+        Err(Error::Validation(_)) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(OverviewPage {
+        status: error.as_ref().map_or(200, Error::status),
         ranges: ranges(&asked),
-        // The entered values if they are invalid.
         from: error.as_ref().and(asked.from).unwrap_or_else(|| stats.from.to_string()),
         to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
         error: error.as_ref().map(sentence),
         overview: Overview::of(&stats),
         previous,
-    };
-    let status = error.map_or(200, |error| error.status());
-    Ok(member.screen_with_status(status, screen, content))
+    })
 }
 
 #[get("/console/sites/<pixel_id>/overview.csv")]

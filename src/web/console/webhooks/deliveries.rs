@@ -183,11 +183,7 @@ pub fn row(endpoint: &EndpointView) -> Value {
 
 /// The endpoints that receive nothing at the moment, unless a member has paused them.
 pub fn failing(endpoints: &[EndpointView]) -> Vec<Value> {
-    let is_failing = |endpoint: &&EndpointView| match &endpoint.paused_because {
-        Some(because) => because != "owner",
-        None => endpoint.failing_since.is_some(),
-    };
-    endpoints.iter().filter(is_failing).map(row).collect()
+    endpoints.iter().filter(|endpoint| endpoint.is_failing()).map(row).collect()
 }
 
 pub fn host_of(url: &str) -> String {

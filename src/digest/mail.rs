@@ -1,0 +1,96 @@
+use std::collections::HashMap;
+
+use chrono::{Days, NaiveDate};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::site::section;
+use crate::accounts::find_account;
+use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::switch::MailSwitch;
+use crate::erasure::{OpenCount, list_open_counts};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::ClaimedMail;
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::pixels::setup;
+use crate::receipts::days::DayRange;
+use crate::types::ids::AccountId;
+use crate::webhooks::listing::list_failing;
+
+/// Sites of a mail.
+const MOST_SITES: usize = 20;
+
+#[derive(Deserialize, Serialize)]
+pub struct Week {
+    /// The Monday on which the digest is due.
+    pub week: NaiveDate,
+}
+
+impl Week {
+    /// The week before that Monday, and the one before it.
+    fn days(&self) -> DayRange {
+        DayRange { from: self.week - Days::new(14), to: self.week - Days::new(1) }
+    }
+
+    fn name(&self) -> String {
+        let (from, to) = (self.week - Days::new(7), self.week - Days::new(1));
+        format!("{} to {}", from.format("%-d %B"), to.format("%-d %B %Y"))
+    }
+}
+
+/// Renders the digest; `None` if the account is on hold or has no sites any more, or where digests are off.
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let week = infra.outbox.secrets::<Week>(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let account = {
+        let mut connection = infra.pool.acquire().await?;
+        find_account(&mut connection, account_id).await?
+    };
+    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(notice) = notice(infra, account_id, &week).await? else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    wanted(&mut connection, infra, &account, MailSwitch::WeeklyDigest, notice).await
+}
+
+async fn notice(infra: &Infra, account_id: &AccountId, week: &Week) -> Result<Option<Notice>> {
+    let sites = setup::list(infra, account_id).await?;
+    if sites.is_empty() {
+        return Ok(None);
+    }
+    let requests = requests_of(infra, account_id).await?;
+    let mut sections = Vec::new();
+    for site in sites.iter().take(MOST_SITES) {
+        let requests = requests.get(site.pixel_id.as_str());
+        sections.push(section(infra, site, week.days(), requests).await?);
+    }
+    let name = week.name();
+    let opening = format!("The week from {name}, counted in UTC days.");
+    let rest = sites.len().saturating_sub(MOST_SITES);
+    let rest = (rest > 0).then(|| format!("The other {rest} sites are in the console."));
+    let url = format!("{}/console", infra.base_url());
+    Ok(Some(Notice {
+        subject: format!("Your sites from {name}"),
+        paragraphs: [Some(opening), rest].into_iter().flatten().collect(),
+        facts: vec![("Failing webhooks", failing_webhooks(infra, account_id).await?)],
+        sections,
+        link: Some(NoticeLink { label: "See your sites", url }),
+        ..Notice::default()
+    }))
+}
+
+async fn requests_of(infra: &Infra, account_id: &AccountId) -> Result<HashMap<String, OpenCount>> {
+    let mut connection = infra.pool.acquire().await?;
+    let counts = list_open_counts(&mut connection, account_id, infra.clock.now()).await?;
+    Ok(counts.into_iter().map(|count| (count.pixel_id.to_string(), count)).collect())
+}
+
+async fn failing_webhooks(infra: &Infra, account_id: &AccountId) -> Result<String> {
+    let failing = list_failing(infra, account_id).await?;
+    let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let hosts = failing.iter().filter_map(|webhook| host(&webhook.url)).collect::<Vec<_>>();
+    Ok(match failing.len() {
+        0 => "None".to_owned(),
+        count => format!("{count}: {}", hosts.join(", ")),
+    })
+}

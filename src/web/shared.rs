@@ -1,0 +1,111 @@
+//! The overview of a site, opened by a link that was shared.
+
+use rocket::request::{FromRequest, Outcome};
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, State, get};
+use serde::Serialize;
+
+use super::console::kit::day_range::Asked;
+use super::console::kit::words::day;
+use super::console::sites::overview::{OverviewPage, StatsReader, read_overview};
+use super::layout::page;
+use crate::app::App;
+use crate::error::Result;
+use crate::http::described::described_routes;
+use crate::http::html::Page;
+use crate::http::limited::count;
+use crate::http::problem;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
+use crate::receipts::daily_counts::stats::{Stats, StatsRequest, count_shared};
+use crate::sharing::opening::open;
+use crate::types::ids::PixelId;
+
+described_routes![shared_overview];
+
+refusals!(SharedRefusals or page: [Infra] TooManyRequests { retry_after: 1 });
+
+struct Counted;
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Counted {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, count(request, Limit::SharedPages).map(|()| Self))
+    }
+}
+
+/// A page that search engines do not list and that sends no referrer: its address is a secret.
+struct Unlisted(Page);
+
+impl<'r> Responder<'r, 'static> for Unlisted {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        Response::build_from(self.0.respond_to(request)?)
+            .raw_header("Referrer-Policy", "no-referrer")
+            .raw_header("X-Robots-Tag", "noindex")
+            .ok()
+    }
+}
+
+struct Reader<'a> {
+    infra: &'a Infra,
+    pixel_id: &'a PixelId,
+}
+
+impl StatsReader for Reader<'_> {
+    async fn read(&self, request: StatsRequest) -> Result<Stats> {
+        count_shared(self.infra, self.pixel_id, &request).await
+    }
+}
+
+#[derive(Serialize)]
+struct Content {
+    /// Leaves out what only members can open.
+    shared: bool,
+    host: String,
+    expires: String,
+    #[serde(flatten)]
+    overview: OverviewPage,
+}
+
+/// The overview of a site, by a shared link
+///
+/// Numbers only. An unknown, expired or revoked link is 404, always with the same page.
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "shared_overview",
+    params(("token" = String, Path)),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, description = "Not Found: the link does not work", content_type = "text/html", body = String),
+        SharedRefusals,
+    ),
+)]
+#[get("/shared/<token>")]
+async fn shared_overview(
+    app: &State<App>,
+    _counted: Counted,
+    token: &str,
+    query: Query,
+) -> Result<Unlisted> {
+    let infra = &app.infra;
+    let Some(site) = open(infra, token).await? else { return Ok(Unlisted(ended())) };
+    let today = infra.clock.now().date_naive();
+    let (pixel_id, asked) = (site.pixel_id.as_str(), Asked::of(&query, today));
+    let reader = Reader { infra, pixel_id: &site.pixel_id };
+    let overview = read_overview(&reader, pixel_id, asked, today).await?;
+    let (status, host) = (overview.status, site.domain.to_string());
+    let title = format!("Overview of {host}");
+    let content = Content { shared: true, host, expires: day(site.expires_at), overview };
+    let shown = page(infra, "pages/shared.html", &title, content);
+    Ok(Unlisted(Page::with_status(status, shown)))
+}
+
+fn ended() -> Page {
+    let explained = "It has expired, it was revoked, or a part of it is missing. Ask whoever gave it to you for \
+                     another one.";
+    Page::message(404, "calm", "This link does not work", &[explained])
+}
