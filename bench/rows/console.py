@@ -66,7 +66,8 @@ def paths(stock):
             f"{site}/overview?days=365", f"{site}/choices",
             f"{site}/choices?visitor_id=visitor-5000000", f"{site}/choices?state=accepted",
             f"{site}/choices/{receipt}", f"{site}/popup", f"{site}/popup/versions",
-            f"{site}/contacts", f"{site}/contacts/find?hem={1:064x}", f"{site}/requests",
+            f"{site}/contacts", f"{site}/contacts?sort=name", f"{site}/contacts/days",
+            f"{site}/contacts/find?hem={1:064x}", f"{site}/requests",
             "/console/account", "/console/account/members", "/console/account/events",
             "/console/account/suppressed", "/console/account/leave"]
 

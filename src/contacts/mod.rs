@@ -3,6 +3,7 @@ pub mod contact;
 pub mod counts;
 pub mod erasure;
 pub mod intake;
+pub mod people;
 pub mod reading;
 pub mod service;
 mod store;

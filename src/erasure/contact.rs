@@ -110,14 +110,23 @@ impl Capability for CountPerson {
         let hem = Hem::parse(&request.hem)?;
         let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
-        let (visitors, contacts) = find_bound(&mut connection, &pixel_id, hem).await?;
-        let mut rows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
-        for visitor_id in &visitors {
-            rows += visitor::count(&mut connection, &pixel_id, visitor_id).await?;
-        }
-        rows.contacts = contacts;
-        Ok(rows)
+        count(&mut connection, &pixel_id, hem).await
     }
+}
+
+/// How much [`erase`] would delete.
+pub(super) async fn count(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hem: Hem,
+) -> Result<ErasedRows> {
+    let (visitors, contacts) = find_bound(connection, pixel_id, hem).await?;
+    let mut rows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
+    for visitor_id in &visitors {
+        rows += visitor::count(connection, pixel_id, visitor_id).await?;
+    }
+    rows.contacts = contacts;
+    Ok(rows)
 }
 
 /// The requests of a person by email, newest first, at most 20; none once the person is erased.

@@ -4,6 +4,7 @@ pub mod mails;
 pub mod of_visitor;
 pub mod operator;
 pub mod owner;
+pub mod people;
 pub mod request;
 mod store;
 pub mod view;

@@ -9,11 +9,11 @@ use crate::support::console::leads_to;
 use crate::support::contacts::hem;
 
 #[tokio::test]
-async fn contacts_are_listed_by_day_with_their_consent() {
+async fn people_are_listed_with_their_consent_and_counted_by_day() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;
     let people = json!([
-        {"hem": hem(1), "contact": {"email": "<b>one</b>@x.example", "seats": 3}, "visitor_id": "v1"},
+        {"hem": hem(1), "contact": {"email": "<b>one</b>@x.example", "seats": 3, "age": null}, "visitor_id": "v1"},
         {"hem": hem(2), "contact": {"name": "Two"}},
     ]);
     app.store(&ann.key, &site.pixel_id, people).await.expect(200);
@@ -21,27 +21,30 @@ async fn contacts_are_listed_by_day_with_their_consent() {
     app.store_people(&ann.key, &site.pixel_id, 3..4).await.expect(200);
     let mut browser = app.browser_of(&ann.key).await;
     let address = format!("/console/sites/{}/contacts", site.pixel_id);
-    let page = browser.page(&address).await;
-    assert!(
-        page.contains(
-            "3 people were identified for the first time from 10 February 2026 to 11 March 2026"
-        ),
-        "{page}"
-    );
-    assert!(page.contains("10 March 2026") && page.contains("11 March 2026"), "{page}");
-    let day = browser.page(&format!("{address}?day=2026-03-10")).await;
-    for part in ["agreed", "stored without a visitor", "seats: <bdi>3</bdi>", "10, 12:00"] {
-        assert!(day.contains(part), "{part}: {day}");
+    let list = browser.page(&address).await;
+    for part in ["consented", "stored without a visitor", "Two", "10 March 2026", "11 March 2026"] {
+        assert!(list.contains(part), "{part}: {list}");
     }
-    assert!(!day.contains("<b>one") && !day.contains(&format!("hem={}", hem(3))), "{day}");
-    app.recorded(&site.refusal("v1", "withdrawn")).await;
+    assert!(!list.contains("<b>one"), "{list}");
+    let person = browser.page(&format!("{address}/find?hem={}", hem(1))).await;
+    for part in ["<dt>Seats</dt><dd><bdi>3</bdi>", "10 March 2026, 12:00"] {
+        assert!(person.contains(part), "{part}: {person}");
+    }
+    assert!(!person.contains("<dt>Age") && !person.contains("null"), "{person}");
+    let days = browser.page(&format!("{address}/days")).await;
+    let count =
+        "3 people were identified for the first time from 10 February 2026 to 11 March 2026";
+    assert!(days.contains(count) && days.contains("10 March 2026"), "{days}");
     let day = browser.page(&format!("{address}?day=2026-03-10")).await;
-    assert!(!day.contains(&format!("hem={}", hem(1))), "{day}");
-    let other = browser.page(&format!("{address}?from=2026-01-01&to=2026-01-02")).await;
+    assert!(day.contains(&hem(1)) && !day.contains(&hem(3)), "{day}");
+    app.recorded(&site.refusal("v1", "withdrawn")).await;
+    let list = browser.page(&address).await;
+    assert!(!list.contains(&hem(1)) && list.contains(&hem(2)), "{list}");
+    let other = browser.page(&format!("{address}/days?from=2026-01-01&to=2026-01-02")).await;
     assert!(other.contains("Nobody new was identified"), "{other}");
-    for odd in ["?from=x", "?from=2026-02-02&to=2026-01-01", "?day=x", "?day=2026-03-10&cursor=x"] {
-        let refused = browser.get(&format!("{address}{odd}")).await;
-        assert!([400, 422].contains(&refused.status), "{odd}: {}", refused.text);
+    let odd = ["?from=x", "?from=2026-02-02&to=2026-01-01", "?day=x", "?sort=x", "?after=x_1"];
+    for odd in odd {
+        assert_eq!(browser.get(&format!("{address}{odd}")).await.status, 422, "{odd}");
     }
 }
 
@@ -92,9 +95,9 @@ async fn a_range_of_days_is_a_spreadsheet_with_one_column_for_each_field() {
     let lines = file.text.lines().collect::<Vec<_>>();
     let head = "\u{feff}email,company,city,tags,visits,first seen (UTC),consent,visitor id,email hash,other fields (JSON)";
     assert_eq!(lines[0], head);
-    assert!(lines[1].starts_with("kö@example.com,,Köln,,3,2026-03-08T08:00:00Z,"), "{lines:?}");
+    assert!(lines[1].starts_with("'=1+1,,,\"[\"\"a\"\",\"\"b\"\"]\",,2026-03-10"), "{lines:?}");
     assert!(lines[2].starts_with("iz@example.com,,\"İzmir, TR\",,,2026-03-09"), "{lines:?}");
-    assert!(lines[3].starts_with("'=1+1,,,\"[\"\"a\"\",\"\"b\"\"]\",,2026-03-10"), "{lines:?}");
+    assert!(lines[3].starts_with("kö@example.com,,Köln,,3,2026-03-08T08:00:00Z,"), "{lines:?}");
     assert_eq!(lines.len(), 4);
     let part = browser.get(&format!("{address}?from=2026-03-09&to=2026-03-09")).await.text;
     assert_eq!(part.lines().count(), 2, "{part}");
@@ -144,9 +147,8 @@ async fn the_people_of_anothers_site_are_not_there() {
     let eve = app.account("eve@example.com").await;
     let mut browser = app.browser_of(&eve.key).await;
     let address = format!("/console/sites/{}/contacts", site.pixel_id);
-    for path in
-        ["", "?day=2026-03-10", "/csv?day=2026-03-10", "/csv", &format!("/find?hem={}", hem(1))]
-    {
+    let found = format!("/find?hem={}", hem(1));
+    for path in ["", "?day=2026-03-10", "/csv?day=2026-03-10", "/csv", "/days", &found] {
         let refused = browser.get(&format!("{address}{path}")).await;
         assert_eq!(refused.status, 404, "{path}");
     }
@@ -154,6 +156,17 @@ async fn the_people_of_anothers_site_are_not_there() {
         let path = format!("{address}/{}/{form}", hem(1));
         let fields = [("host", "ann.example")];
         assert_eq!(browser.submit("/console/sites/new", &path, &fields).await.status, 404);
+    }
+    let selected = format!("person-{}", hem(1));
+    let fields =
+        [("search", "a"), ("host", "ann.example"), ("action", "erase"), (&*selected, "on")];
+    for form in ["", "/csv", "/selected", "/selected/confirm"] {
+        let path = format!("{address}{form}");
+        assert_eq!(
+            browser.submit("/console/sites/new", &path, &fields).await.status,
+            404,
+            "{form}"
+        );
     }
     assert_eq!(app.all_contacts(&ann.key, &site.pixel_id).await.len(), 1);
 }

@@ -21,6 +21,7 @@ mod members;
 mod moving;
 mod overview;
 mod pages;
+mod people;
 mod popup;
 mod screenshots;
 mod sessions;

@@ -1,135 +1,109 @@
-//! The contacts of a range of days as a spreadsheet: one column for each field.
+//! People as a spreadsheet: one column for each field.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
 use futures_util::stream::{self, StreamExt};
 use serde_json::value::RawValue;
-use sqlx::PgPool;
 
 use super::Pieces;
-use super::evaluation::Evaluation;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::contacts::contact::Contact;
-use crate::contacts::counts::CountRequest;
-use crate::contacts::store::reading as store;
+use crate::contacts::people::filter::{PeopleFilter, PeopleRequest};
+use crate::contacts::people::listing::Listing;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::receipts::check::Reason;
-use crate::receipts::days::{DayRange, wrong_order};
+use crate::receipts::days::wrong_order;
 use crate::types::csv::{BROKEN_OFF, lines};
+use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 use crate::types::json::entries::Entries;
 
 /// Makes spreadsheets read the file as UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-const BATCH: i64 = 100;
+const BATCH: usize = 100;
 /// Further fields share the last column, as JSON.
 const MAX_FIELDS: usize = 200;
-/// The fields that most tables have come first, in this order.
-const USUAL: [&str; 9] =
+/// The fields that most contacts have come first, in this order.
+pub const USUAL: [&str; 9] =
     ["email", "name", "first_name", "last_name", "company", "phone", "city", "region", "country"];
 const OWN: [&str; 4] = ["first seen (UTC)", "consent", "visitor id", "email hash"];
 const OTHER: &str = "other fields (JSON)";
 
+/// People of a pixel: these, or without any those of a list, from its beginning.
+pub struct ExportRequest {
+    pub people: PeopleRequest,
+    pub hems: Vec<String>,
+}
+
 pub struct Spreadsheet {
     pub pixel_id: PixelId,
-    pub range: DayRange,
+    /// The range of days that was requested.
+    pub days: Option<(NaiveDate, NaiveDate)>,
     pub pieces: Pieces,
 }
 
-/// The contacts that were first seen in a range of days. The console's only: the API has tables with
-/// fixed columns.
+/// People in the order of their list. The console's only: the API has tables with fixed columns.
 pub struct ExportSpreadsheet;
 
 impl Capability for ExportSpreadsheet {
     const NAME: &'static str = "export_spreadsheet";
     type Part = Infra;
     type Access = GoodStanding<Reads>;
-    type Input = CountRequest;
+    type Input = ExportRequest;
     type Output = Spreadsheet;
 
     fn refusals() -> Vec<Error> {
-        vec![Error::PixelNotFound, wrong_order()]
+        vec![Error::HemMalformed, Error::PixelNotFound, wrong_order()]
     }
 
     /// The contacts are read twice, first for the names of their fields, so that only a batch is in memory.
-    async fn run(infra: &Infra, caller: Caller, request: CountRequest) -> Result<Spreadsheet> {
-        let today = infra.clock.now().date_naive();
-        let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let columns = Columns::of(Walk::new(infra, &pixel_id, range)).await?;
+    async fn run(infra: &Infra, caller: Caller, request: ExportRequest) -> Result<Spreadsheet> {
+        let filter = PeopleFilter { after: None, ..request.people.filter()? };
+        let hems = request.hems.iter().map(|hem| Hem::parse(hem)).collect::<Result<Vec<_>>>()?;
+        let pixel_id = find_for(infra, &caller, &request.people.pixel_id).await?.pixel_id;
+        let days = filter.from.zip(filter.to);
+        let columns = Columns::of(open(infra, &pixel_id, &filter, &hems).await?).await?;
         let head = [BYTE_ORDER_MARK, &lines([columns.head()])?].concat();
-        let walk = Walk::new(infra, &pixel_id, range);
-        let rest = stream::unfold(Some((walk, columns)), |state| async {
-            let (mut walk, columns) = state?;
-            match walk.next().await.and_then(|batch| batch.map(|it| columns.lines(&it)).transpose())
-            {
-                Ok(piece) => piece.map(|piece| (piece, Some((walk, columns)))),
+        let listing = open(infra, &pixel_id, &filter, &hems).await?;
+        let rest = stream::unfold(Some((listing, columns)), |state| async {
+            let (mut listing, columns) = state?;
+            let batch = listing.next(BATCH).await;
+            match batch.and_then(|batch| batch.map(|it| columns.lines(&it)).transpose()) {
+                Ok(piece) => piece.map(|piece| (piece, Some((listing, columns)))),
                 Err(error) => {
-                    tracing::error!(%error, pixel_id = %walk.pixel_id, "a spreadsheet broke off");
+                    tracing::error!(%error, pixel_id = %listing.pixel_id, "a spreadsheet broke off");
                     Some((BROKEN_OFF.to_vec(), None))
                 }
             }
         });
         let pieces = stream::iter([head]).chain(rest).boxed();
-        Ok(Spreadsheet { pixel_id, range, pieces })
+        Ok(Spreadsheet { pixel_id, days, pieces })
     }
 }
 
-/// Reads the contacts of some days batch by batch, without holding a connection between batches.
-struct Walk {
-    pool: PgPool,
-    evaluation: Evaluation,
-    pixel_id: PixelId,
-    days: VecDeque<NaiveDate>,
-    after: i64,
-}
-
-impl Walk {
-    fn new(infra: &Infra, pixel_id: &PixelId, range: DayRange) -> Self {
-        Self {
-            pool: infra.read_pool.clone(),
-            evaluation: Evaluation::of(infra, pixel_id),
-            pixel_id: pixel_id.clone(),
-            days: range.days().collect(),
-            after: 0,
-        }
-    }
-
-    async fn next(&mut self) -> Result<Option<Vec<Contact>>> {
-        while let Some(day) = self.days.front().copied() {
-            let found = {
-                let mut connection = self.pool.acquire().await?;
-                let (pixel_id, after) = (&self.pixel_id, self.after);
-                store::list_contacts_of_day(&mut connection, pixel_id, day, after, BATCH).await?
-            };
-            match found.last() {
-                Some(last) => self.after = last.place,
-                None => {
-                    self.days.pop_front();
-                    self.after = 0;
-                    continue;
-                }
-            }
-            let readable = self.evaluation.keep_readable(found).await?;
-            if !readable.is_empty() {
-                return Ok(Some(readable.into_iter().map(|found| found.contact).collect()));
-            }
-        }
-        Ok(None)
+async fn open(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    filter: &PeopleFilter,
+    hems: &[Hem],
+) -> Result<Listing> {
+    match hems {
+        [] => Listing::open(infra, pixel_id, filter.clone()).await,
+        hems => Listing::of_people(infra, pixel_id, hems).await,
     }
 }
 
 struct Columns(Vec<String>);
 
 impl Columns {
-    async fn of(mut walk: Walk) -> Result<Self> {
+    async fn of(mut listing: Listing) -> Result<Self> {
         let mut names = BTreeSet::new();
-        while let Some(contacts) = walk.next().await? {
+        while let Some(contacts) = listing.next(BATCH).await? {
             for contact in &contacts {
                 for (name, _) in entries_of(contact)?.0 {
                     if names.len() < MAX_FIELDS {

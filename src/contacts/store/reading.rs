@@ -141,6 +141,22 @@ pub async fn list_contacts_with_ids(
     )
 }
 
+/// With their last times and visits, in no particular order.
+pub async fn list_people_with_ids(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    ids: &[i64],
+) -> Result<Vec<PlacedContact>> {
+    list_placed!(
+        connection,
+        ", COALESCE(change, id) AS change, COALESCE(last_seen_at, resolved_at) AS last_seen_at, visits",
+        |row| (row.change, row.last_seen_at, Some(row.visits)),
+        "WHERE pixel_id = $1 AND id = ANY ($2) AND hidden_at IS NULL ORDER BY id",
+        pixel_id.as_str(),
+        ids,
+    )
+}
+
 /// Days without contacts are left out.
 pub async fn count_contacts_by_day(
     connection: &mut PgConnection,

@@ -47,6 +47,8 @@ pub fn routes() -> Vec<Route> {
         sites::popup_sample::routes(),
         sites::screenshots::routes(),
         sites::watch::routes(),
+        visitors::people::routes(),
+        visitors::selected::routes(),
         visitors::contacts::routes(),
         visitors::requests::routes(),
         account::routes(),

@@ -23,12 +23,14 @@ const backdate = async (hosts: string[]): Promise<void> => {
   await client.end();
 };
 
+const NAMES = ['Ada', 'Ben', 'Cleo', 'Dan', 'Eva', 'Finn', 'Gwen', 'Hugo', 'Ida', 'Jan', 'Kira', 'Leo'];
+
 const storePeople = async (base: string, { id, key }: Pixel, visitor: string): Promise<void> => {
   const contacts = Array.from({ length: 12 }, (_, day) => ({
     hem: day.toString(16).padStart(4, '0').repeat(16),
     seen_at: new Date(Date.now() - day * 86_400_000).toISOString(),
     visitor_id: visitor,
-    contact: { first_name: 'Ada' },
+    contact: { name: `${NAMES[day]} Baker`, email: `${NAMES[day].toLowerCase()}@mail.example` },
   }));
   const response = await fetch(`${base}/v1/pixels/${id}/contacts`, {
     method: 'POST',

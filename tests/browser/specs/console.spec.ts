@@ -117,7 +117,7 @@ test('contacts are found by an address that is not sent, and open requests are l
   await signUp(page);
   const host = await addSite(page);
   await page.getByRole('link', { name: 'Contacts' }).click();
-  await expect(page.getByText('Nobody new was identified')).toBeVisible();
+  await expect(page.getByText('Nobody has been identified yet.')).toBeVisible();
   await expectAccessible(page, 'contacts');
   const name = `Ann-${freshHost()}`;
   await page.getByLabel('Email address').fill(` ${name}@Shop.example `);

@@ -174,7 +174,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
             "requests",
             "watch",
         ])
-        .chain(["contacts/find", "requests/{request}", "remove"])
+        .chain(["contacts/days", "contacts/find", "requests/{request}", "remove"])
         .map(|screen| format!("/console/sites/{{pixel}}/{screen}"));
     let account_screens = ["deliveries", "deliveries/{id}", "deliveries/{id}/delete", "events"]
         .into_iter()

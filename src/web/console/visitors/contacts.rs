@@ -1,151 +1,29 @@
-use futures_util::StreamExt;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::linked::{mailed_requests_of, requests_of};
-use super::person_words::{Person, person_of, row};
+use super::people::screen;
+use super::person_words::{person_of, row};
 use crate::accounts::scope::Scope;
-use crate::contacts::counts::{CountContacts, CountRequest};
 use crate::contacts::reading::finding::{FindContact, OfContact};
-use crate::contacts::reading::read_contacts::ReadContacts;
-use crate::contacts::reading::selection::ReadRequest;
-use crate::contacts::reading::spreadsheet::{ExportSpreadsheet, Spreadsheet};
 use crate::contacts::suppressions::overview::ShowPerson;
 use crate::contacts::suppressions::suppress::OfPerson;
 use crate::erasure::contact::{CountPerson, EraseContact, ErasedContact};
 use crate::erasure::mailed::{AddErasureRequest, ReceivedRequest, RequestOfPixel};
 use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
-use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
-use crate::receipts::days::DayRange;
 use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{date, day, of_visitor, sentence};
+use crate::web::console::kit::words::{day, of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
-    routes![contacts, table, find_person, add_request, erase, suppress]
-}
-
-const PAGE: &str = "50";
-
-fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
-    Screen {
-        template,
-        title,
-        place: Place::of(pixel, "contacts"),
-        calls: &[
-            "GET /v1/pixels/{pixel_id}/contact-counts",
-            "GET /v1/pixels/{pixel_id}/contacts",
-            "DELETE /v1/pixels/{pixel_id}/contacts/{hem}",
-            "POST /v1/pixels/{pixel_id}/erasure-requests",
-            "PUT /v1/suppressions/{hem}",
-        ],
-    }
-}
-
-fn notice_of(query: &Query) -> Option<String> {
-    match query.get("done")? {
-        "erased" => {
-            let number = |name| query.get(name).and_then(|text| text.parse().ok()).unwrap_or(0);
-            let rows = ErasedRows {
-                receipts: number("receipts"),
-                contacts: number("contacts"),
-                days_shown: number("days"),
-            };
-            Some(format!("The person is erased: {}.", of_visitor(&rows)))
-        }
-        "suppressed" => {
-            let text = "The person is erased on all your sites, with the choices there, and will not be stored again.";
-            Some(text.to_owned())
-        }
-        _ => None,
-    }
-}
-
-#[get("/console/sites/<pixel_id>/contacts")]
-async fn contacts(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let text = |name| query.present(name).map(str::to_owned);
-    let request =
-        CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
-    let counts = member.ask::<CountContacts>(request).await?;
-    let busy = counts.days.iter().rev().filter(|day| day.contacts > 0);
-    let days = busy.map(|day| {
-        json!({
-            "day": day.day,
-            "name": date(day.day),
-            "contacts": day.contacts,
-        })
-    });
-    let people = match query.present("day") {
-        Some(day) => Some(people_of(&member, pixel_id, day, text("cursor")).await?),
-        None => None,
-    };
-    let content = context! {
-        notice: notice_of(&query),
-        days: days.collect::<Vec<_>>(),
-        total: counts.total,
-        from: counts.from,
-        to: counts.to,
-        from_day: date(counts.from),
-        to_day: date(counts.to),
-        day: query.present("day"),
-        people,
-    };
-    Ok(member.screen(screen(&pixel, "console/contacts.html", "Contacts"), content))
-}
-
-#[derive(Serialize)]
-struct People {
-    rows: Vec<Value>,
-    next: Option<String>,
-}
-
-async fn people_of(
-    member: &Member<'_>,
-    pixel_id: &str,
-    day: &str,
-    cursor: Option<String>,
-) -> Result<People> {
-    let request = ReadRequest {
-        pixel_id: pixel_id.to_owned(),
-        on: Some(day.to_owned()),
-        after: None,
-        changed_after: None,
-        limit: Some(PAGE.to_owned()),
-        cursor,
-        format: None,
-        address: None,
-    };
-    let pieces = member.ask::<ReadContacts>(request).await?.pieces;
-    let page = serde_json::from_slice::<Page>(&pieces.concat().await).map_err(Error::internal)?;
-    Ok(People { rows: page.contacts.iter().map(row).collect(), next: page.next_cursor })
-}
-
-#[derive(Deserialize)]
-struct Page {
-    contacts: Vec<Person>,
-    next_cursor: Option<String>,
-}
-
-#[get("/console/sites/<pixel_id>/contacts/csv")]
-async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let text = |name| query.present("day").or_else(|| query.present(name)).map(str::to_owned);
-    let request =
-        CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
-    let Spreadsheet { pixel_id, range, pieces } = member.ask::<ExportSpreadsheet>(request).await?;
-    let DayRange { from, to } = range;
-    let days = if from == to { from.to_string() } else { format!("{from}-{to}") };
-    Ok(Csv { name: format!("contacts-{pixel_id}-{days}"), lines: pieces, next: None })
+    routes![find_person, add_request, erase, suppress]
 }
 
 #[get("/console/sites/<pixel_id>/contacts/find")]

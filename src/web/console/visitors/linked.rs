@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::person_words::{person_of, row};
+use super::person_words::rows;
 use crate::contacts::reading::finding::OfContact;
 use crate::contacts::reading::of_visitor::{FindContactsOfVisitor, VisitorContacts};
 use crate::erasure::contact::FindRequestsOfPerson;
@@ -25,7 +25,7 @@ pub async fn people_of(
         Err(Error::NotInGoodStanding) => Vec::new(),
         found => found?,
     };
-    contacts.iter().map(|contact| Ok(row(&person_of(contact)?))).collect()
+    rows(&contacts)
 }
 
 /// The erasure requests of a visitor, newest first.

@@ -4,5 +4,7 @@ pub mod choices;
 pub mod contacts;
 pub mod evidence;
 pub mod linked;
+pub mod people;
 pub mod person_words;
 pub mod requests;
+pub mod selected;

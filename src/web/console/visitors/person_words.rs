@@ -1,34 +1,74 @@
+use chrono::NaiveDate;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::contacts::contact::Contact;
+use crate::contacts::reading::spreadsheet::USUAL;
 use crate::error::{Error, Result};
 use crate::types::json::entries::Entries;
+use crate::web::console::kit::words::{capital, date};
 
 /// A contact in the format of the API.
 #[derive(Deserialize)]
 pub struct Person {
     hem: String,
     resolved_at: String,
+    #[serde(default)]
+    last_seen_at: Option<String>,
     contact: Entries,
     #[serde(default)]
     pub consent: Value,
 }
 
+impl Person {
+    /// A field that is not blank.
+    fn field(&self, name: &str) -> Option<String> {
+        let (_, value) = self.contact.0.iter().find(|(known, _)| known == name)?;
+        text_of(value)
+    }
+
+    /// The name, composed of its parts if necessary, the address or the beginning of the hash.
+    fn title(&self) -> String {
+        let parts = ["first_name", "last_name"].iter().filter_map(|name| self.field(name));
+        let composed = parts.collect::<Vec<_>>().join(" ");
+        let name = self.field("name").or(Some(composed).filter(|name| !name.is_empty()));
+        let title = name.or_else(|| self.field("email"));
+        title.unwrap_or_else(|| self.hem.chars().take(12).collect())
+    }
+
+    /// The fields that are not blank: the usual ones, then the others as they were stored.
+    fn details(&self) -> Vec<Value> {
+        let place = |name: &str| USUAL.iter().position(|usual| *usual == name);
+        let mut fields = self.contact.0.iter().collect::<Vec<_>>();
+        fields.sort_by_key(|(name, _)| place(name).unwrap_or(USUAL.len()));
+        let fields = fields.into_iter().filter_map(|(name, value)| {
+            text_of(value).map(|text| json!({"name": label(name), "text": text}))
+        });
+        fields.collect()
+    }
+}
+
 pub fn row(person: &Person) -> Value {
-    let details = person.contact.0.iter().map(|(name, value)| {
-        let text = serde_json::from_str::<String>(value.get());
-        json!({"name": name, "text": text.unwrap_or_else(|_| value.get().to_owned())})
-    });
-    let seen = &*person.resolved_at;
+    let title = person.title();
+    let last = person.last_seen_at.as_deref().unwrap_or(&person.resolved_at);
     json!({
         "hem": person.hem,
-        "seen": seen.get(..16).unwrap_or(seen).replace('T', ", "),
-        "details": details.collect::<Vec<_>>(),
+        "title": title,
+        "email": person.field("email").filter(|email| *email != title),
+        "company": person.field("company"),
+        "first": day_of(&person.resolved_at),
+        "last": day_of(last),
+        "seen": moment_of(&person.resolved_at),
+        "details": person.details(),
         "consent": consent_of(&person.consent),
         "visitor_id": person.consent["visitor_id"],
         "receipt_id": person.consent["receipt_id"],
     })
+}
+
+pub fn rows(contacts: &[Contact]) -> Result<Vec<Value>> {
+    contacts.iter().map(|contact| Ok(row(&person_of(contact)?))).collect()
 }
 
 pub fn person_of(contact: &Contact) -> Result<Person> {
@@ -36,12 +76,75 @@ pub fn person_of(contact: &Contact) -> Result<Person> {
     serde_json::from_slice(&text).map_err(Error::internal)
 }
 
+/// A text without spaces around it, or another value as JSON; `None` for null and blank texts.
+fn text_of(value: &RawValue) -> Option<String> {
+    let text = match serde_json::from_str::<Option<String>>(value.get()) {
+        Ok(text) => text?,
+        Err(_) => value.get().to_owned(),
+    };
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// `first_name` as "First name".
+fn label(name: &str) -> String {
+    capital(&name.replace(['_', '-'], " "))
+}
+
+/// The day of a time as [`Contact`] has it: 3 May 2026.
+fn day_of(time: &str) -> String {
+    let day = time.get(..10).and_then(|day| day.parse::<NaiveDate>().ok());
+    day.map_or_else(|| time.to_owned(), date)
+}
+
+/// 3 May 2026, 14:05.
+fn moment_of(time: &str) -> String {
+    format!("{}, {}", day_of(time), time.get(11..16).unwrap_or_default())
+}
+
 fn consent_of(consent: &Value) -> &'static str {
     match consent["reason"].as_str() {
         None => "stored without a visitor",
-        Some("ok") => "agreed",
-        Some("policy_version_stale") => "agreed to an earlier notice",
-        Some("consent_off") => "agreed; the popup is off",
-        Some(_) => "not agreed",
+        Some("ok") => "consented",
+        Some("policy_version_stale") => "consented to an earlier notice",
+        Some("consent_off") => "consented; the popup is off",
+        Some(_) => "not consented",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(contact: &Value) -> Value {
+        let person = json!({
+            "hem": "ab".repeat(32), "resolved_at": "2026-12-10T08:05:00.5Z", "contact": contact,
+        });
+        row(&serde_json::from_str(&person.to_string()).unwrap())
+    }
+
+    #[test]
+    fn a_person_has_a_name_and_labelled_fields_in_order_without_blank_ones() {
+        let person = shown(&json!({
+            "job_title": "Baker", "email": "ann@a.example", "last_name": "Lee", "first_name": " Ann ",
+            "company": null, "city": "  ", "seats": 3,
+        }));
+        assert_eq!(person["title"], "Ann Lee");
+        assert_eq!(person["email"], "ann@a.example");
+        assert_eq!(person["company"], Value::Null);
+        assert_eq!(
+            [&person["first"], &person["seen"]],
+            ["10 December 2026", "10 December 2026, 08:05"]
+        );
+        let details = person["details"].as_array().unwrap().iter();
+        let names = details.map(|detail| detail["name"].as_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(names[..3], ["Email", "First name", "Last name"]);
+        assert_eq!(names.len(), 5);
+    }
+
+    #[test]
+    fn without_a_name_the_address_or_the_hash_is_the_title() {
+        let person = shown(&json!({"email": "ann@a.example"}));
+        assert_eq!((&person["title"], &person["email"]), (&json!("ann@a.example"), &Value::Null));
+        assert_eq!(shown(&json!({"seats": 3}))["title"], "abababababab");
     }
 }

@@ -1,0 +1,150 @@
+//! Erasing or blocking several people at once: a page that lists them, and then one by one as a single person.
+
+use rocket::{Route, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::people::{BOX, Filter, list_screen, screen};
+use super::person_words::{person_of, row};
+use crate::contacts::reading::finding::OfContact;
+use crate::erasure::contact::EraseContact;
+use crate::erasure::people::{CountPeople, CountedPerson, MOST_COUNTED, SelectedPeople};
+use crate::erasure::view::ErasedRows;
+use crate::error::{Error, Result};
+use crate::pixels::view::PixelView;
+use crate::web::console::kit::blocking::block_person;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::words::{count, of_visitor, sentence};
+use crate::web::console::sites::install::find;
+
+pub fn routes() -> Vec<Route> {
+    routes![confirm, act]
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Erase,
+    Block,
+}
+
+impl Action {
+    fn of(form: &Form) -> Result<Self> {
+        match form.get("action") {
+            Some("erase") => Ok(Self::Erase),
+            Some("block") => Ok(Self::Block),
+            _ => Err(Error::InvalidRequest),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Erase => "erase",
+            Self::Block => "block",
+        }
+    }
+}
+
+const NOTHING: ErasedRows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
+
+fn selected(form: &Form) -> Vec<String> {
+    let mut hems = form.names_after(BOX);
+    hems.truncate(MOST_COUNTED);
+    hems
+}
+
+#[post("/console/sites/<pixel_id>/contacts/selected", data = "<form>")]
+async fn confirm(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    confirmation(&member, 200, &pixel, &form, None).await
+}
+
+/// Lists the selected people who are still stored; the list of all people again if there are none.
+async fn confirmation(
+    member: &Member<'_>,
+    status: u16,
+    pixel: &PixelView,
+    form: &Form,
+    wrong: Option<String>,
+) -> Result<Reply, Refusal> {
+    let action = Action::of(form)?;
+    let pixel_id = pixel.pixel_id.to_string();
+    let request = SelectedPeople { pixel_id, hems: selected(form) };
+    let people = member.ask::<CountPeople>(request).await?;
+    if people.is_empty() {
+        let wrong = Some("Select at least one person.");
+        return list_screen(member, pixel, &Filter::of_form(form), None, wrong).await;
+    }
+    let mut sum = NOTHING;
+    for person in &people {
+        sum += person.rows.clone();
+    }
+    let many = i64::try_from(people.len()).map_err(Error::internal)?;
+    let people_counted = count(many, "person", "people");
+    let title = match action {
+        Action::Erase => format!("Erase {people_counted}"),
+        Action::Block => format!("Block {people_counted}"),
+    };
+    let content = context! {
+        action: action.word(),
+        filter: Filter::of_form(form),
+        rows: people.iter().map(line).collect::<Result<Vec<_>>>()?,
+        people: people_counted,
+        stored: of_visitor(&sum),
+        error: wrong,
+    };
+    let screen = screen(pixel, "console/selected_contacts.html", &title);
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+fn line(person: &CountedPerson) -> Result<Value> {
+    let words = row(&person_of(&person.contact)?);
+    Ok(json!({
+        "hem": words["hem"],
+        "title": words["title"],
+        "email": words["email"],
+        "stored": of_visitor(&person.rows),
+    }))
+}
+
+#[post("/console/sites/<pixel_id>/contacts/selected/confirm", data = "<form>")]
+async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let (action, hems) = (Action::of(&form)?, selected(&form));
+    let is_confirmed = form.text("host").to_lowercase() == pixel.domain.as_str();
+    if hems.is_empty() || !is_confirmed {
+        let wrong = Some(format!("Type {} to confirm.", pixel.domain));
+        return confirmation(&member, 400, &pixel, &form, wrong).await;
+    }
+    let mut sum = NOTHING;
+    for hem in &hems {
+        let done = match action {
+            Action::Erase => erase(&member, pixel_id, hem).await,
+            Action::Block => block_person(&member, hem).await.map(|()| NOTHING),
+        };
+        match done {
+            Ok(rows) => sum += rows,
+            // Those who are left are listed, to be confirmed again.
+            Err(error) if error.retry_after().is_some() => {
+                let wrong = Some(sentence(&error));
+                return confirmation(&member, error.status(), &pixel, &form, wrong).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let (list, people) = (format!("/console/sites/{pixel_id}/contacts"), hems.len());
+    let ErasedRows { receipts, contacts, days_shown } = sum;
+    Ok(Reply::to(match action {
+        Action::Erase => format!(
+            "{list}?done=erased&people={people}&receipts={receipts}&contacts={contacts}&days={days_shown}"
+        ),
+        Action::Block => format!("{list}?done=suppressed&people={people}"),
+    }))
+}
+
+async fn erase(member: &Member<'_>, pixel_id: &str, hem: &str) -> Result<ErasedRows> {
+    let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
+    Ok(member.ask::<EraseContact>(person).await?.rows)
+}
