@@ -191,6 +191,9 @@ impl Export {
                 write(lines, "shared_link", Some(&pixel_id), link)?;
             }
         }
+        for change in policies::popup_changes::list(&mut connection, &pixel_id).await? {
+            write(lines, "popup_change", Some(&pixel_id), change)?;
+        }
         Ok(Place::PoliciesAfter(pixel_id, 0))
     }
 

@@ -182,9 +182,9 @@ async fn replay(
     endpoint_id: &str,
     body: Body,
 ) -> Result<Custom<Json<Replayed>>> {
-    let since = |ReplayRequest { since }| {
+    let since = |ReplayRequest { since, failed_only }| {
         let endpoint_id = endpoint_id.to_owned();
-        SinceOfEndpoint { endpoint_id, since }
+        SinceOfEndpoint { endpoint_id, since, failed_only }
     };
     let replayed = call.with_body(&body, since).await?;
     Ok(Custom(Status::Accepted, Json(replayed)))

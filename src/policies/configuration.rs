@@ -8,7 +8,7 @@ use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
 use super::screenshots::due;
 use super::sharing::{NOT_SHARED, check_sharing};
-use super::{notice, store};
+use super::{notice, popup_changes, store};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::event::EventKind;
@@ -90,6 +90,7 @@ pub async fn turn_on(
     let mut transaction = infra.pool.begin().await?;
     let pixel = pixels::lock_pixel(&mut transaction, &pixel.pixel_id).await?;
     let mut pixel = pixel.ok_or(Error::PixelNotFound)?;
+    let before = popup_changes::find_settings(&mut transaction, &pixel).await?;
     let pixel_id = &pixel.pixel_id;
     if naming == Naming::Once
         && let Some(told) = store::find_current_policy(&mut transaction, pixel_id).await?
@@ -116,7 +117,7 @@ pub async fn turn_on(
     if let Some(appearance) = &settings.appearance {
         let value = serde_json::to_value(appearance).map_err(Error::internal)?;
         let is_new = store::upsert_appearance(&mut transaction, pixel_id, &value).await?;
-        if let Some(caller) = caller.filter(|_| is_new) {
+        if let Some(caller) = caller.filter(|_| is_new && !before.looks_like(appearance)) {
             let (kind, subject) = (EventKind::AppearanceChanged, Some(pixel_id.as_str()));
             caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
@@ -142,6 +143,10 @@ pub async fn turn_on(
         pixel.share_subdomains = share;
     }
     revision.policy.shares_subdomains = pixel.share_subdomains;
+    if caller.is_some() {
+        let (version, looks) = (revision.policy.version, settings.appearance);
+        popup_changes::note(&mut transaction, now, &pixel, version, before, looks).await?;
+    }
     // Nobody proves choices of demo tags, which have no caller.
     if is_changed && caller.is_some() {
         due::note(&mut transaction, pixel_id, now).await?;

@@ -103,16 +103,25 @@ impl PolicyVersionView {
     }
 }
 
+/// A version of a pixel's policy. The caller must have checked the access to the pixel.
+pub async fn find_policy(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    version: i32,
+) -> Result<Option<Policy>> {
+    let mut connection = infra.pool.acquire().await?;
+    let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1, 1).await?;
+    let row = rows.into_iter().next().filter(|row| row.version == version);
+    row.map(Policy::try_from).transpose()
+}
+
 pub async fn find_version(
     infra: &Infra,
     pixel_id: &PixelId,
     version: i32,
 ) -> Result<Option<PolicyVersionView>> {
-    let mut connection = infra.pool.acquire().await?;
-    let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1, 1).await?;
-    let row = rows.into_iter().next().filter(|row| row.version == version);
-    let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
-    row.map(view).transpose()
+    let policy = find_policy(infra, pixel_id, version).await?;
+    Ok(policy.map(|policy| PolicyVersionView::of(infra, pixel_id, policy)))
 }
 
 /// How the caller's pixel asks.

@@ -8,6 +8,7 @@ pub mod moving;
 pub mod notice;
 pub mod notice_digests;
 pub mod policy;
+pub mod popup_changes;
 mod publication_limit;
 pub mod published;
 pub mod revision;

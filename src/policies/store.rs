@@ -274,7 +274,10 @@ pub async fn find_site(
     Ok(Some(StoredSite { pixel, policy, appearance }))
 }
 
-async fn find_appearance(connection: &mut PgConnection, pixel_id: &str) -> Result<Option<Value>> {
+pub async fn find_appearance(
+    connection: &mut PgConnection,
+    pixel_id: &str,
+) -> Result<Option<Value>> {
     let appearance =
         query_scalar!("SELECT appearance FROM consent_appearances WHERE pixel_id = $1", pixel_id);
     Ok(appearance.fetch_optional(connection).await?)

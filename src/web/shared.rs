@@ -56,6 +56,10 @@ struct Reader<'a> {
 }
 
 impl StatsReader for Reader<'_> {
+    fn infra(&self) -> &Infra {
+        self.infra
+    }
+
     async fn read(&self, request: StatsRequest) -> Result<Stats> {
         count_shared(self.infra, self.pixel_id, &request).await
     }

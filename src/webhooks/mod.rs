@@ -14,6 +14,7 @@ pub mod listing;
 pub mod news;
 pub mod paused_mail;
 pub mod pausing;
+pub mod payload;
 pub mod re_encryption;
 pub mod replay;
 pub mod sending;

@@ -19,6 +19,8 @@ pub struct ReplayRequest {
     /// RFC 3339. All that happened since and is kept is sent again.
     #[schema(format = DateTime, example = "2026-03-10T12:00:00Z")]
     pub since: String,
+    /// Only events that were tried for a day in vain, without tests; all when left out.
+    pub failed_only: Option<bool>,
 }
 
 /// How many are sent again.
@@ -76,6 +78,8 @@ pub struct SinceOfEndpoint {
     pub endpoint_id: String,
     /// RFC 3339.
     pub since: String,
+    /// Only events that were tried for a day in vain, without tests; all when left out.
+    pub failed_only: Option<bool>,
 }
 
 /// Replays all stored events since a time to the endpoint, in their order.
@@ -104,8 +108,9 @@ impl Capability for ReplayWebhook {
         locked(&mut transaction, caller.account_id(), endpoint_id).await?;
         let since = since.map_err(|_| no_time())?;
         let now = infra.clock.now();
+        let only = request.failed_only.unwrap_or(false);
         let replayed =
-            store::update_replayed_since(&mut transaction, endpoint_id, since, now).await?;
+            store::update_replayed_since(&mut transaction, endpoint_id, since, only, now).await?;
         store::update_retried_now(&mut transaction, endpoint_id).await?;
         transaction.commit().await?;
         infra.events.wake();

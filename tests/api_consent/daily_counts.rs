@@ -74,6 +74,7 @@ async fn by_rows(app: &App, site: &Site) -> Value {
             format!("{day} {state}"),
             format!("{hash} {day} {state}"),
             format!("{language} {day} {state}"),
+            format!("{hash} {language} {state}"),
         ] {
             *counts.entry(key).or_default() += 1;
         }
@@ -119,6 +120,13 @@ async fn told(app: &App, key: &str, site: &Site) -> Value {
                     counts.insert(format!("{name} {date} {state}"), count.as_i64().unwrap());
                 }
             }
+        }
+    }
+    for pair in stats["by_version_and_language"].as_array().unwrap() {
+        let hash = pair["policy_hash"].as_str().unwrap();
+        let language = pair["language"].as_str().unwrap_or("null");
+        for state in ["accepted", "declined", "withdrawn"] {
+            counts.insert(format!("{hash} {language} {state}"), pair[state].as_i64().unwrap());
         }
     }
     counts.retain(|_, count| *count != 0);

@@ -19,6 +19,7 @@ mod install;
 mod lapsed;
 mod members;
 mod moving;
+mod notice_history;
 mod overview;
 mod pages;
 mod people;

@@ -46,21 +46,25 @@ async fn each_number_stands_beside_what_it_means() {
     two_days(&app, &ann.key, &site).await;
     let page = signed_in(&app, &ann).await.page(&screen(&site, "")).await;
     for (name, count, meaning) in [
-        ("Acceptance rate", "50 %", "of acceptances and refusals"),
+        (
+            "Acceptance rate",
+            "50%",
+            "of acceptances and refusals: 2 responses. Not enough responses",
+        ),
         ("Impressions", "4", "visitors who saw the popup, counted once a day"),
         ("Accepted", "1", "acceptances of at least one purpose"),
         ("Declined", "1", "refusals of all purposes"),
         ("Withdrawn", "1", "withdrawals of an earlier acceptance"),
-        ("No response", "2", "who saw the popup and made no choice that day: 50 % of impressions"),
+        ("No response", "2", "who saw the popup and made no choice that day: 50% of impressions"),
     ] {
         says(&page, &format!("{name}</dt><dd class=\"figure\">{count}</dd><dd>"));
         says(&page, meaning);
     }
     says(&page, "10 February to 11 March 2026");
     says(&page, "Version 1</a> <span class=\"soft\">since 10 March 2026");
-    says(&page, "11 March 2026: version 2 of the notice");
+    says(&page, "11 March 2026: <a href=\"popup/versions/2\">version 2 of the notice</a>");
     says(&page, "Deutsch");
-    says(&page, "<code>resolution</code></th><td>1</td><td>100 %</td>");
+    says(&page, "<code>resolution</code></th><td>1</td><td>100%</td>");
 }
 
 #[tokio::test]
@@ -69,12 +73,35 @@ async fn the_acceptance_rate_is_compared_with_the_previous_period() {
     two_days(&app, &ann.key, &site).await;
     let mut browser = signed_in(&app, &ann).await;
     let page = browser.page(&screen(&site, "?from=2026-03-12&to=2026-03-13")).await;
-    says(&page, "–</dd><dd>of acceptances and refusals; previous period: 50 %");
+    says(&page, "–</dd><dd>of acceptances and refusals: no responses. No responses.");
+    says(&page, "In the previous period, 10 to 11 March 2026: 50% of 2 responses.");
     let page = browser.page(&screen(&site, "?from=2026-03-10&to=2026-03-11")).await;
-    assert!(!page.contains("previous period"), "{page}");
+    says(&page, "In the previous period, 8 to 9 March 2026: no responses.");
     // There is no day before the first one.
     let first = browser.page(&screen(&site, "?from=0001-01-01&to=0001-01-02")).await;
-    assert!(first.contains("–</dd><dd>of acceptances and refusals</dd>"), "{first}");
+    assert!(!first.contains("previous period"), "{first}");
+}
+
+#[tokio::test]
+async fn languages_are_compared_on_each_version() {
+    let (app, ann, site) = app_with_site().await;
+    let german =
+        |visitor: &str| with(&site.acceptance(visitor), "shown", json!({"language": "de"}));
+    app.recorded(&german("one")).await;
+    app.recorded(&site.refusal("two", "declined")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let page = browser.page(&screen(&site, "")).await;
+    assert!(!page.contains("By language and version"), "there is one version");
+    let second = app.reconfigured(&ann.key, &site, "Another Shop").await;
+    let mut newer = german("three");
+    newer["policy_version_hash"] = second["policy_hash"].clone();
+    app.recorded(&newer).await;
+    let page = browser.page(&screen(&site, "")).await;
+    says(&page, "By language and version");
+    says(&page, "<th scope=\"col\">Version 2</th><th scope=\"col\">Version 1</th>");
+    let one = "<td>(100%) <span class=\"soft small\">one response</span></td>";
+    says(&page, &format!("<bdi lang=\"de\">Deutsch</bdi></th>{one}{one}"));
+    says(&page, "Unknown</th><td>–</td><td>(0%) <span");
 }
 
 #[tokio::test]

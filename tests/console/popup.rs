@@ -3,7 +3,6 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::consent::app_with_site;
 use crate::support::console::{Browser, leads_to};
 use crate::support::{Account, App};
 
@@ -356,29 +355,4 @@ async fn the_popup_is_seen_while_it_is_filled_in_and_nothing_is_published() {
     let mut stranger = app.browser_of(&eve.key).await;
     assert_eq!(sample(&mut stranger, &address, ALL).await.status, 404);
     assert_eq!(sample(&mut Browser::new(&app), &address, ALL).await.status, 303);
-}
-
-#[tokio::test]
-async fn versions_are_told_with_what_was_answered_to_each() {
-    let (app, ann, site) = app_with_site().await;
-    for visitor in ["a", "b", "c"] {
-        app.recorded(&site.acceptance(visitor)).await;
-    }
-    app.recorded(&site.refusal("d", "declined")).await;
-    let mut browser = app.browser_of(&ann.key).await;
-    let address = format!("/console/sites/{}/popup", site.pixel_id);
-    let second = [
-        ("controller_name", "Other Ltd"),
-        ("purpose_analytics", "on"),
-        ("incomplete", "on"),
-        ("step", "publish"),
-    ];
-    leads_to(
-        &browser.submit(&address, &address, &second).await,
-        &format!("{address}?done=published"),
-    );
-    let page = browser.page(&format!("{address}/versions")).await;
-    assert!(page.contains("<strong>75 %</strong>") && page.contains("of 4"), "{page}");
-    assert!(page.contains("no responses") && page.contains("Other Ltd"), "{page}");
-    assert!(page.contains("Restore"), "{page}");
 }

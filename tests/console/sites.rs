@@ -39,7 +39,7 @@ async fn a_site_is_told_with_its_install_its_popup_and_its_answers() {
     app.store_people(&ann.key, &site.pixel_id, 0..4).await.expect(200);
     let page = browser.page("/console").await;
     assert!(page.contains("/contacts\">4</a>"), "{page}");
-    assert!(page.contains("<strong>67 %</strong>") && page.contains("of 3"), "{page}");
+    assert!(page.contains("<strong>67%</strong>") && page.contains("of 3"), "{page}");
     assert!(page.contains("Responses by day: 3 at most, 3 today."), "{page}");
     assert!(page.contains(">Live<") && !page.contains("Get started"), "{page}");
 }

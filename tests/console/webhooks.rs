@@ -97,9 +97,9 @@ async fn deliveries_are_listed_and_can_be_repeated() {
         let list = app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
         list["waiting"] == 0
     };
-    wait_until("nothing waits", settled).await;
+    wait_until("nothing waits", &settled).await;
     let shown = browser.page(&page).await;
-    assert_eq!(shown.matches("<code>contact.created</code></th>").count(), 2, "{shown}");
+    assert_eq!(shown.matches("<code>contact.created</code><br>").count(), 2, "{shown}");
     let (_, rest) = shown.split_once(&format!("{page}/replay/")).expect("one to send again");
     let one = format!("{page}/replay/{}", rest.split('"').next().unwrap());
     leads_to(&browser.submit(&page, &one, &[]).await, &format!("{page}?done=replayed"));
@@ -110,6 +110,30 @@ async fn deliveries_are_listed_and_can_be_repeated() {
     let since = [("since", "2026-03-10T00:00")];
     leads_to(&browser.submit(&page, &all, &since).await, &format!("{page}?done=replayed"));
     sent(5).await;
+    wait_until("nothing waits", &settled).await;
+
+    // One of both has failed.
+    sqlx::query(
+        "UPDATE webhook_deliveries SET delivered_at = NULL, status = 500 WHERE event_id = (
+             SELECT event_id FROM webhook_deliveries ORDER BY seq LIMIT 1)",
+    )
+    .execute(&app.pool)
+    .await
+    .unwrap();
+    let failed = browser.page(&format!("{page}?state=failed&type=contact.created")).await;
+    assert_eq!(failed.matches("<tr id=\"event-").count(), 1, "{failed}");
+    assert!(failed.contains("Resend failed (1)"), "{failed}");
+    let (_, rest) = failed.split_once("payload=").expect("a payload");
+    let event = rest.split('#').next().unwrap();
+    let opened = browser.page(&format!("{page}?state=failed&payload={event}")).await;
+    assert!(opened.contains("&quot;type&quot;: &quot;contact.created&quot;"), "{opened}");
+    let none = browser.page(&format!("{page}?state=waiting")).await;
+    assert!(none.contains("No deliveries match this filter."), "{none}");
+    let again = format!("{page}/replay-failed");
+    leads_to(&browser.submit(&page, &again, &[]).await, &format!("{page}?done=replayed"));
+    sent(6).await;
+    wait_until("nothing waits", &settled).await;
+    leads_to(&browser.submit(&page, &again, &[]).await, &format!("{page}?done=none-failed"));
 }
 
 #[tokio::test]
@@ -124,7 +148,9 @@ async fn endpoints_of_other_accounts_are_not_listed() {
     for path in [page.clone(), format!("{page}/delete")] {
         assert_eq!(other.get(&path).await.status, 404, "{path}");
     }
-    for step in ["", "/test", "/pause", "/resume", "/rotate", "/delete", "/replay"] {
+    let steps =
+        ["", "/test", "/pause", "/resume", "/rotate", "/delete", "/replay", "/replay-failed"];
+    for step in steps {
         let fields = [("url", URL), ("host", "hooks.example"), ("since", "2026-03-10T00:00")];
         let answer = other.submit(LIST, &format!("{page}{step}"), &fields).await;
         assert_eq!(answer.status, 404, "{step}: {}", answer.text);

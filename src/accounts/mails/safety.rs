@@ -175,7 +175,7 @@ fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
         facts: vec![
             ("App", shown(&grant.app)),
             ("Its host", host),
-            ("May do", permitted(grant.scope)),
+            ("Permissions", permitted(grant.scope)),
             ("Connected", moment(grant.at)),
             ("Connected by", grant.made_by),
         ],
@@ -196,11 +196,11 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
                 .to_owned(),
         ],
         facts: vec![
-            ("Begins with", key.prefix),
+            ("Prefix", key.prefix),
             ("Name", name),
-            ("May do", permitted(key.scope)),
-            ("Made", moment(key.made_at)),
-            ("Made by", key.made_by),
+            ("Permissions", permitted(key.scope)),
+            ("Created", moment(key.made_at)),
+            ("Created by", key.made_by),
         ],
         link: Some(NoticeLink { label: "See your keys", url }),
         ..Notice::default()

@@ -6,6 +6,7 @@
 pub mod finish;
 pub mod known_browser;
 pub mod mail;
+pub mod pending;
 pub mod proof;
 pub mod secrets;
 pub mod sign_up;

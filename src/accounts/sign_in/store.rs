@@ -65,6 +65,21 @@ pub async fn find_account_of_sign_in(
     Ok(account_id.flatten().map(AccountId::from))
 }
 
+pub async fn find_address(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let address = query_scalar!(
+        "SELECT address FROM sign_ins WHERE token_hash = $1 AND expires_at > $2",
+        token_hash,
+        now,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(address)
+}
+
 /// Locks the sign-in until the transaction ends, so that guesses are counted one by one.
 pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Row>> {
     let row = query!(

@@ -12,7 +12,9 @@ use crate::error::Result;
 use crate::mcp::call::ToolCall;
 use crate::mcp::tool_server::ToolServer;
 use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
-use crate::receipts::daily_counts::series::{ActSeries, LanguageSeries, VersionSeries};
+use crate::receipts::daily_counts::series::{
+    ActSeries, LanguageSeries, VersionLanguage, VersionSeries,
+};
 use crate::receipts::daily_counts::stats::{Counts, DayCounts, Stats, StatsRequest};
 use crate::receipts::log::{ConsentEvent, ConsentLog};
 use crate::types::consent::{ConsentState, Granted, Purpose};
@@ -121,12 +123,15 @@ struct StatsAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     by_language: Option<Vec<LanguageSeries>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    by_version_and_language: Option<Vec<VersionLanguage>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     by_act: Option<Vec<ActSeries>>,
 }
 
 impl StatsAnswer {
     fn new(stats: Stats, detail: Detail) -> Self {
-        let Stats { pixel_id, from, to, days, totals, by_version, by_language, by_act } = stats;
+        let Stats { pixel_id, from, to, days, totals, by_version, by_language, .. } = stats;
+        let Stats { by_version_and_language, by_act, .. } = stats;
         let is_full = detail == Detail::Full;
         Self {
             pixel_id,
@@ -136,6 +141,7 @@ impl StatsAnswer {
             days: is_full.then_some(days),
             by_version: is_full.then_some(by_version),
             by_language: is_full.then_some(by_language),
+            by_version_and_language: is_full.then_some(by_version_and_language),
             by_act: is_full.then_some(by_act),
         }
     }

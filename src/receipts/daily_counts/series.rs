@@ -1,4 +1,4 @@
-//! Choices per day, by version of the policy, by language and by user action.
+//! Choices per day, by version of the policy, by language and by user action; and by version and language together.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,6 +14,9 @@ use crate::receipts::store::counts::PublishedVersion;
 use crate::receipts::user_action::Act;
 
 pub const MAX_VERSIONS: usize = 20;
+
+/// Maximum number of pairs of a version and a language per answer.
+pub const MAX_PAIRS: usize = 200;
 
 /// Choices of all days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
@@ -61,6 +64,20 @@ pub struct LanguageSeries {
     #[serde(flatten)]
     pub totals: Answers,
     pub days: DailyAnswers,
+}
+
+/// The choices on one version of the policy by visitors who were asked in one language.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct VersionLanguage {
+    pub policy_hash: String,
+    /// Null for a policy that is not the pixel's any more.
+    #[schema(required = true)]
+    pub version: Option<i32>,
+    /// As the consent tag names it; null where it is not known.
+    #[schema(required = true)]
+    pub language: Option<String>,
+    #[serde(flatten)]
+    pub totals: Answers,
 }
 
 /// The choices that were made in one way.
@@ -139,6 +156,28 @@ pub fn by_language(
         days: line.daily(days),
     });
     series.collect()
+}
+
+/// The pairs with the most choices, the newest version first, and of each by language, the unknown one last.
+pub fn by_version_and_language(
+    pairs: &BTreeMap<(String, Option<String>), ByState>,
+    versions: &BTreeMap<String, PublishedVersion>,
+) -> Vec<VersionLanguage> {
+    let mut most = pairs.iter().collect::<Vec<_>>();
+    most.sort_by_key(|(_, ByState(counts))| Reverse(counts.iter().sum::<i64>()));
+    most.truncate(MAX_PAIRS);
+    let found = most.into_iter().map(|((policy_hash, language), counted)| VersionLanguage {
+        policy_hash: policy_hash.clone(),
+        version: versions.get(policy_hash).map(|known| known.version),
+        language: language.clone(),
+        totals: (*counted).into(),
+    });
+    let mut found = found.collect::<Vec<_>>();
+    found.sort_by_cached_key(|pair| {
+        let (policy_hash, language) = (pair.policy_hash.clone(), pair.language.clone());
+        (Reverse(pair.version), policy_hash, language.is_none(), language)
+    });
+    found
 }
 
 /// The series of all user actions, the unknown one last.

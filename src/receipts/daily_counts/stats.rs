@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::day_tallies::{self, DayTallies};
-use super::series::{self, ActSeries, LanguageSeries, Line, VersionSeries};
+use super::series::{self, ActSeries, LanguageSeries, Line, VersionLanguage, VersionSeries};
 use super::tally::{ByState, DayTally};
 use crate::accounts::access::Caller;
 use crate::error::Result;
@@ -94,6 +94,9 @@ pub struct Stats {
     pub by_version: Vec<VersionSeries>,
     /// The choices by the language in which visitors were asked.
     pub by_language: Vec<LanguageSeries>,
+    /// The choices by version and language together, without their days; at most 200 lines. Choices of days
+    /// that were counted by an earlier version of the service may be missing.
+    pub by_version_and_language: Vec<VersionLanguage>,
     /// The choices by the reported user action.
     pub by_act: Vec<ActSeries>,
 }
@@ -146,11 +149,12 @@ pub async fn count_days(infra: &Infra, pixel_id: PixelId, range: DayRange) -> Re
     Ok(stats_of(pixel_id, range, &tallies, &lines, &versions))
 }
 
-/// The choices by policy, by language and by user action.
+/// The choices by policy, by language, by both and by user action.
 #[derive(Default)]
 struct Lines {
     by_policy: BTreeMap<String, Line>,
     by_language: BTreeMap<Option<String>, Line>,
+    by_pair: BTreeMap<(String, Option<String>), ByState>,
     by_act: BTreeMap<Option<Act>, Line>,
 }
 
@@ -162,8 +166,11 @@ impl Lines {
                 lines.by_policy.entry(policy_hash.clone()).or_default().set(day, answers);
             }
             for (language, &answers) in &choices.languages {
-                let language = Some(language.clone()).filter(|language| !language.is_empty());
-                lines.by_language.entry(language).or_default().set(day, answers);
+                lines.by_language.entry(known(language)).or_default().set(day, answers);
+            }
+            for (policy_hash, language, answers) in choices.by_policy_and_language() {
+                let pair = (policy_hash.to_owned(), known(language));
+                lines.by_pair.entry(pair).or_default().add(answers);
             }
             for (act, &answers) in &choices.acts {
                 let Some(act) = Act::parse(act) else { continue };
@@ -176,6 +183,10 @@ impl Lines {
         }
         lines
     }
+}
+
+fn known(language: &str) -> Option<String> {
+    Some(language.to_owned()).filter(|language| !language.is_empty())
 }
 
 fn stats_of(
@@ -201,6 +212,7 @@ fn stats_of(
         totals,
         by_version: series::by_version(&lines.by_policy, versions, &dates),
         by_language: series::by_language(&lines.by_language, &dates),
+        by_version_and_language: series::by_version_and_language(&lines.by_pair, versions),
         by_act: series::by_act(&lines.by_act, &dates),
     }
 }

@@ -26,7 +26,7 @@ pub struct ChoiceCount {
 pub struct ByState(pub [i64; 3]);
 
 impl ByState {
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         for (sum, count) in self.0.iter_mut().zip(other.0) {
             *sum += count;
         }
@@ -55,6 +55,9 @@ pub struct DayChoices {
     /// were stored have no entries either.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub acts: BTreeMap<String, ByState>,
+    /// By policy, and of each by language. Days that were counted before both were stored together have no entries.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_languages: BTreeMap<String, BTreeMap<String, ByState>>,
 }
 
 impl DayChoices {
@@ -64,8 +67,11 @@ impl DayChoices {
             *self.purposes.entry(purpose).or_default() += count;
         }
         let counted = ByState::of(state, count);
-        self.policies.entry(policy_hash).or_default().add(counted);
-        self.languages.entry(language.unwrap_or_default()).or_default().add(counted);
+        let language = language.unwrap_or_default();
+        self.policies.entry(policy_hash.clone()).or_default().add(counted);
+        self.languages.entry(language.clone()).or_default().add(counted);
+        let of_policy = self.policy_languages.entry(policy_hash).or_default();
+        of_policy.entry(language).or_default().add(counted);
         if let Some(act) = act {
             self.acts.entry(act).or_default().add(counted);
         }
@@ -85,6 +91,34 @@ impl DayChoices {
         for (act, counted) in other.acts {
             self.acts.entry(act).or_default().add(counted);
         }
+        for (policy_hash, languages) in other.policy_languages {
+            let of_policy = self.policy_languages.entry(policy_hash).or_default();
+            for (language, counted) in languages {
+                of_policy.entry(language).or_default().add(counted);
+            }
+        }
+    }
+
+    /// The choices by policy and language. Without entries, they are known if there is one policy or one language.
+    pub fn by_policy_and_language(&self) -> Vec<(&str, &str, ByState)> {
+        let stored = self.policy_languages.iter().flat_map(|(policy_hash, languages)| {
+            let of_policy = languages.iter();
+            of_policy.map(move |(language, counted)| (&**policy_hash, &**language, *counted))
+        });
+        let stored = stored.collect::<Vec<_>>();
+        let mut sum = ByState::default();
+        stored.iter().for_each(|(.., counted)| sum.add(*counted));
+        let has_one_policy = self.policies.len() == 1;
+        if sum == self.by_state() || !(has_one_policy || self.languages.len() == 1) {
+            return stored;
+        }
+        let pairs = self.policies.iter().flat_map(|(policy_hash, of_policy)| {
+            self.languages.iter().map(move |(language, of_language)| {
+                let counted = if has_one_policy { of_language } else { of_policy };
+                (&**policy_hash, &**language, *counted)
+            })
+        });
+        pairs.collect()
     }
 
     pub fn without_act(&self) -> ByState {
@@ -172,9 +206,28 @@ mod tests {
         let wanted = json!({
             "purposes": {"analytics": 3, "of tomorrow": 3},
             "policies": {"a": [3, 2, 0]}, "languages": {"": [3, 2, 0]},
+            "policy_languages": {"a": {"": [3, 2, 0]}},
         });
         assert_eq!(kept, wanted);
         assert_eq!(serde_json::from_value::<DayChoices>(kept).unwrap(), day);
         assert_eq!(serde_json::from_value::<DayChoices>(json!({})).unwrap(), DayChoices::default());
+    }
+
+    #[test]
+    fn a_day_without_languages_of_policies_is_split_where_that_is_certain() {
+        let kept = |policies: serde_json::Value, languages: serde_json::Value| {
+            let day = json!({"policies": policies, "languages": languages});
+            serde_json::from_value::<DayChoices>(day).unwrap()
+        };
+        let [one, two] = [ByState([1, 0, 0]), ByState([0, 2, 0])];
+        let day = kept(json!({"a": [1, 2, 0]}), json!({"de": [1, 0, 0], "fr": [0, 2, 0]}));
+        assert_eq!(day.by_policy_and_language(), [("a", "de", one), ("a", "fr", two)]);
+        let day = kept(json!({"a": [1, 0, 0], "b": [0, 2, 0]}), json!({"de": [1, 2, 0]}));
+        assert_eq!(day.by_policy_and_language(), [("a", "de", one), ("b", "de", two)]);
+        let both = json!({"de": [1, 0, 0], "fr": [0, 2, 0]});
+        let mut day = kept(json!({"a": [1, 0, 0], "b": [0, 2, 0]}), both);
+        assert!(day.by_policy_and_language().is_empty());
+        day.add(choices(ConsentState::Accepted, Some("de"), 1));
+        assert_eq!(day.by_policy_and_language(), [("a", "de", one)]);
     }
 }

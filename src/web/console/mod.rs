@@ -44,6 +44,7 @@ pub fn routes() -> Vec<Route> {
         sites::moving::routes(),
         sites::test_tag::routes(),
         sites::popup::routes(),
+        sites::versions::routes(),
         sites::popup_sample::routes(),
         sites::screenshots::routes(),
         sites::watch::routes(),

@@ -75,22 +75,25 @@ pub async fn update_replayed(
     Ok(replayed.rows_affected() > 0)
 }
 
-/// Makes all stored events since a time due again; returns their number. Unattempted events that
-/// are not due are skipped: they are deferred for another reason.
+/// Makes all stored events since a time due again, or only the failed ones; returns their number.
+/// Unattempted events that are not due are skipped: they are deferred for another reason.
 pub async fn update_replayed_since(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     since: DateTime<Utc>,
+    failed_only: bool,
     now: DateTime<Utc>,
 ) -> Result<u64> {
     let replayed = query!(
         "UPDATE webhook_deliveries
          SET next_attempt_at = $3, attempts = 0, failing_since = $3, delivered_at = NULL
          WHERE endpoint_id = $1 AND occurred_at >= $2
-             AND (attempted_at IS NOT NULL OR next_attempt_at <= $3)",
+             AND (attempted_at IS NOT NULL OR next_attempt_at <= $3)
+             AND (NOT $4 OR next_attempt_at IS NULL AND delivered_at IS NULL AND kind <> 'test')",
         endpoint_id,
         since,
         now,
+        failed_only,
     )
     .execute(connection)
     .await?;
@@ -131,4 +134,22 @@ pub async fn update_retried_now(connection: &mut PgConnection, endpoint_id: Uuid
         .execute(connection)
         .await?;
     Ok(())
+}
+
+pub async fn find_attempted(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    event_id: Uuid,
+) -> Result<Option<DueDelivery>> {
+    let delivery = query_as!(
+        DueDelivery,
+        "SELECT pixel_id AS place, seq, event_id, kind, subject, occurred_at, attempts, failing_since
+         FROM webhook_deliveries
+         WHERE endpoint_id = $1 AND event_id = $2 AND attempted_at IS NOT NULL",
+        endpoint_id,
+        event_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(delivery)
 }

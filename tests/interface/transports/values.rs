@@ -140,6 +140,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "data_sharing"
         | "contacts_need_consent"
         | "contacts_need_act"
+        | "failed_only"
         | "share_subdomains"
         | "revoke_keys" => {
             vec![json!(true), json!(false)]

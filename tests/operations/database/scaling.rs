@@ -146,6 +146,7 @@ async fn a_schema_or_a_guide_that_drifts_is_noticed() {
         "pixel_test_hosts refers to pixels",
         "pixels refers to accounts",
         "pixels_domain_key of pixels is unique without pixel_id",
+        "popup_changes refers to pixels",
         "popup_forms refers to pixels",
         "popup_screenshot_files refers to pixels",
         "popup_screenshots_due refers to pixels",

@@ -35,7 +35,7 @@ struct Row {
 pub fn title(switch: MailSwitch) -> &'static str {
     match switch {
         MailSwitch::TrialEnding => "The trial ends",
-        MailSwitch::Allowance => "80 % or 100 % of monthly contacts used",
+        MailSwitch::Allowance => "80% or 100% of monthly contacts used",
         MailSwitch::PaymentFailed => "A payment fails, or the subscription ends",
         MailSwitch::TagVanished => "A snippet is missing",
         MailSwitch::PixelEnding => "An unused site is removed",

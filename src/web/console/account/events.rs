@@ -20,6 +20,8 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{capital, moment};
+use crate::web::console::webhooks::deliveries::host_of;
+use crate::webhooks::listing::ListWebhooks;
 
 pub fn routes() -> Vec<Route> {
     routes![events]
@@ -54,6 +56,7 @@ async fn events(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
 struct Names {
     hosts: HashMap<String, String>,
     keys: HashMap<String, String>,
+    webhooks: HashMap<String, String>,
     published: Vec<PublishedAt>,
 }
 
@@ -61,6 +64,7 @@ impl Names {
     async fn of(member: &Member<'_>, events: &[EventView]) -> Result<Self> {
         let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
         let keys = member.ask::<ListApiKeys>(NoInput {}).await?.api_keys.into_iter();
+        let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks.into_iter();
         let is_published = |event: &&EventView| event.kind == EventKind::PolicyPublished.as_str();
         let hashes = events.iter().filter(is_published).filter_map(|event| event.subject.clone());
         let account_id = &member.member.account.account_id;
@@ -68,6 +72,7 @@ impl Names {
         Ok(Self {
             hosts: pixels.map(|it| (it.pixel_id.to_string(), it.domain.to_string())).collect(),
             keys: keys.filter_map(|key| Some((key.prefix, key.name?))).collect(),
+            webhooks: webhooks.map(|it| (it.endpoint_id.to_string(), host_of(&it.url))).collect(),
             published: published::list_of(&member.app.infra, account_id, &hashes).await?,
         })
     }
@@ -105,6 +110,11 @@ impl Names {
             Some(EventKind::MailTurnedOff | EventKind::MailTurnedOn) => {
                 let mail = MailSwitch::parse(&subject).map(|switch| mail_title(switch).to_owned());
                 (Some(mail.unwrap_or(subject)), None)
+            }
+            Some(EventKind::WebhookCreated | EventKind::WebhookChanged) => {
+                let href = format!("/console/account/deliveries/{subject}");
+                let host = self.webhooks.get(&subject).cloned();
+                (host.clone().or(Some(subject)), host.map(|_| href))
             }
             Some(EventKind::SuppressionsImported) => {
                 let href = format!("/console/account/suppressed/imports/{subject}");

@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::words;
 use crate::error::Error;
 use crate::http::problem;
+use crate::http::request_id::RequestId;
 
 pub struct Refusal(Error);
 
@@ -26,6 +27,7 @@ impl<'r> Responder<'r, 'static> for Refusal {
             "page_title": heading,
             "heading": heading,
             "sentence": words::sentence(&error),
+            "request_id": (error.status() >= 500).then(|| RequestId::of(request).as_str()),
         });
         let page = Template::render("console/refusal.html", content);
         Reply::page(error.status(), page).respond_to(request)
@@ -35,6 +37,7 @@ impl<'r> Responder<'r, 'static> for Refusal {
 fn heading_of(error: &Error) -> &'static str {
     match (error, error.status()) {
         (Error::NotInGoodStanding | Error::AccountNotActive, _) => "This account is on hold",
+        (Error::PaymentProvider { .. }, _) => "The payment provider did not answer as expected",
         (_, 404) => "Page not found",
         (_, 429) => "One moment, please",
         (_, 500..) => "Something went wrong on our side",

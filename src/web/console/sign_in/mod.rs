@@ -21,6 +21,7 @@ use crate::accounts::keys::ListApiKeys;
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions::{self, NewSession};
 use crate::accounts::sign_in::finish::{FinishSignIn, Finished, SignInProof, cancel_sign_in};
+use crate::accounts::sign_in::pending::find_address;
 use crate::accounts::sign_in::proof::{Proof, takes_signups};
 use crate::accounts::sign_in::start::{SignInRequest, StartSignIn};
 use crate::accounts::sign_in::with_key::{OfBrowser, SignInWithKey};
@@ -78,7 +79,16 @@ async fn sign_in(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
     if query.get("again").is_none() && visitor.is_signed_in().await? {
         return Ok(Reply::to(next));
     }
-    Ok(sign_in_page(&visitor, 200, next, "", None))
+    let email = typed_address(&visitor).await?.unwrap_or_default();
+    Ok(sign_in_page(&visitor, 200, next, &email, None))
+}
+
+async fn typed_address(visitor: &Visitor<'_>) -> Result<Option<String>> {
+    let infra = &visitor.app.infra;
+    match cookies::sign_in(infra, visitor.jar) {
+        Some(secret) => find_address(infra, &secret).await,
+        None => Ok(None),
+    }
 }
 
 fn sign_in_page(
@@ -126,13 +136,19 @@ pub fn code_address(next: &str) -> String {
 }
 
 #[get("/console/sign-in/code")]
-fn type_code(visitor: Visitor<'_>, query: Query) -> Reply {
-    code_page(&visitor, 200, next_of(query.get("next")), None)
+async fn type_code(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
+    Ok(code_page(&visitor, 200, next_of(query.get("next")), None).await?)
 }
 
-fn code_page(visitor: &Visitor<'_>, status: u16, next: &str, wrong: Option<&Error>) -> Reply {
-    let content = context! { next, error: wrong.map(sentence) };
-    visitor.page(status, "console/code.html", "6-digit code", content)
+async fn code_page(
+    visitor: &Visitor<'_>,
+    status: u16,
+    next: &str,
+    wrong: Option<&Error>,
+) -> Result<Reply> {
+    let address = typed_address(visitor).await?;
+    let content = context! { next, address, error: wrong.map(sentence) };
+    Ok(visitor.page(status, "console/code.html", "6-digit code", content))
 }
 
 #[post("/console/sign-in/code", data = "<form>")]
@@ -154,7 +170,7 @@ async fn check_code(
             Ok(Reply::to(if asks { "/console/accounts" } else { next }))
         }
         Err(error) if error.status() < 500 => {
-            Ok(code_page(&visitor, error.status(), next, Some(&error)))
+            Ok(code_page(&visitor, error.status(), next, Some(&error)).await?)
         }
         Err(error) => Err(error.into()),
     }

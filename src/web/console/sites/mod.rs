@@ -1,15 +1,20 @@
+pub mod acceptance;
+pub mod breakdowns;
 pub mod claim;
 pub mod install;
 pub mod moving;
 pub mod new_site;
+pub mod notice_diff;
 pub mod overview;
 pub mod popup;
 pub mod popup_fields;
+pub mod popup_review;
 pub mod popup_sample;
 pub mod screenshots;
 pub mod sharing;
 pub mod tag_state;
 pub mod test_tag;
+pub mod versions;
 pub mod watch;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};

@@ -1,19 +1,20 @@
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveTime};
 use rocket::{Route, get, routes};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::acceptance::{FEWEST, Rate};
+use super::breakdowns::{self, ActRow, LanguageRow, Pairs, PurposeRow, VersionRow, version_row};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
+use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
+use crate::policies::popup_changes::{Publication, list_publications};
 use crate::receipts::capabilities::ReadConsentStats;
-use crate::receipts::daily_counts::series::{Answers, VersionSeries};
 use crate::receipts::daily_counts::stats::{Counts, Stats, StatsRequest};
 use crate::receipts::table;
-use crate::types::consent::Purpose;
-use crate::types::locales;
 use crate::web::charts::bars::{Bars, Column};
 use crate::web::charts::spans::{Span, are_weeks, spans_of};
 use crate::web::console::kit::day_range::{Asked, ranges};
@@ -21,7 +22,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{self, date, percent, sentence};
+use crate::web::console::kit::words::{date, percent, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![overview, overview_table]
@@ -49,10 +50,15 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
 
 /// Reads the statistics of a site with the rights of whoever opens the page.
 pub trait StatsReader: Sync {
+    fn infra(&self) -> &Infra;
     fn read(&self, request: StatsRequest) -> impl Future<Output = Result<Stats>> + Send;
 }
 
 impl StatsReader for Member<'_> {
+    fn infra(&self) -> &Infra {
+        &self.app.infra
+    }
+
     async fn read(&self, request: StatsRequest) -> Result<Stats> {
         self.ask::<ReadConsentStats>(request).await
     }
@@ -69,7 +75,8 @@ pub struct OverviewPage {
     to: String,
     error: Option<String>,
     overview: Overview,
-    previous: Option<i64>,
+    comparison: Option<String>,
+    fewest: i64,
 }
 
 pub async fn read_overview(
@@ -85,20 +92,17 @@ pub async fn read_overview(
         }
         Err(error) => return Err(error),
     };
-    // A range that begins with the first day that the service accepts has no previous period.
-    let previous = match reader.read(previous_period(&stats)).await {
-        Ok(previous) => acceptance(&previous.totals),
-        Err(Error::Validation(_)) => None,
-        Err(error) => return Err(error),
-    };
+    let comparison = comparison(reader, &stats).await?;
+    let published = published_in(reader.infra(), &stats).await?;
     Ok(OverviewPage {
         status: error.as_ref().map_or(200, Error::status),
         ranges: ranges(&asked),
         from: error.as_ref().and(asked.from).unwrap_or_else(|| stats.from.to_string()),
         to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
         error: error.as_ref().map(sentence),
-        overview: Overview::of(&stats),
-        previous,
+        overview: Overview::of(&stats, &published),
+        comparison,
+        fewest: FEWEST,
     })
 }
 
@@ -117,8 +121,9 @@ struct Overview {
     from: NaiveDate,
     to: NaiveDate,
     totals: Counts,
-    /// In percent of the answers.
-    acceptance: Option<i64>,
+    rate: String,
+    responses: String,
+    confidence: String,
     /// In percent of the impressions.
     unanswered: Option<i64>,
     unit: &'static str,
@@ -130,6 +135,7 @@ struct Overview {
     purposes: Vec<PurposeRow>,
     versions: Vec<VersionRow>,
     languages: Vec<LanguageRow>,
+    pairs: Option<Pairs>,
     acts: Vec<ActRow>,
 }
 
@@ -137,59 +143,29 @@ struct Overview {
 struct Row {
     name: String,
     counts: Counts,
+    rate: String,
 }
 
 #[derive(Serialize)]
 struct Mark {
     day: String,
-    version: i32,
-}
-
-#[derive(Serialize)]
-struct PurposeRow {
-    name: &'static str,
-    title: &'static str,
-    count: i64,
-    /// In percent of the acceptances.
-    share: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct VersionRow {
-    policy_hash: String,
     version: Option<i32>,
-    since: Option<String>,
-    answers: Answers,
-    acceptance: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct LanguageRow {
-    lang: String,
-    /// In the language itself; `None` if unknown.
-    name: Option<&'static str>,
-    answers: Answers,
-    acceptance: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct ActRow {
-    name: &'static str,
-    answers: Answers,
 }
 
 impl Overview {
-    fn of(stats: &Stats) -> Self {
+    fn of(stats: &Stats, published: &[Publication]) -> Self {
         let spans = spans_of(&stats.days);
         let all = Span { from: stats.from, to: stats.to, counts: stats.totals.clone() };
-        let published = published_in(stats);
-        let columns = spans.iter().map(|span| column(span, &published));
+        let columns = spans.iter().map(|span| column(span, published));
+        let rate = Rate::from(&stats.totals);
         Self {
             name: all.name(),
             from: stats.from,
             to: stats.to,
             totals: stats.totals.clone(),
-            acceptance: acceptance(&stats.totals),
+            rate: rate.text(),
+            responses: rate.responses(),
+            confidence: rate.confidence(),
             unanswered: percent(stats.totals.unanswered, stats.totals.shown),
             unit: if are_weeks(stats.days.len()) { "week" } else { "day" },
             first: date(stats.from),
@@ -197,16 +173,13 @@ impl Overview {
             plot: Bars::of(KINDS, columns.collect()),
             rows: spans.iter().rev().map(row).collect(),
             marks: published.iter().map(mark).collect(),
-            purposes: purposes(&stats.totals),
+            purposes: breakdowns::purposes(&stats.totals),
             versions: stats.by_version.iter().map(version_row).collect(),
-            languages: languages(stats),
-            acts: acts(stats),
+            languages: breakdowns::languages(stats),
+            pairs: breakdowns::pairs(stats),
+            acts: breakdowns::acts(stats),
         }
     }
-}
-
-fn acceptance(counts: &Counts) -> Option<i64> {
-    percent(counts.accepted, counts.accepted + counts.declined)
 }
 
 /// The period of the same length that ends on the day before this one.
@@ -221,22 +194,36 @@ fn previous_period(stats: &Stats) -> StatsRequest {
     }
 }
 
-fn published_in(stats: &Stats) -> Vec<(NaiveDate, i32)> {
-    let published = stats.by_version.iter().filter_map(|line| {
-        let day = line.published_at?.0.date_naive();
-        (stats.from <= day && day <= stats.to).then_some((day, line.version?))
-    });
-    let mut published = published.collect::<Vec<_>>();
-    published.sort_unstable();
-    published
+/// Compares with the previous period. A range that begins with the first day that the service accepts has none.
+async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<String>> {
+    let previous = match reader.read(previous_period(stats)).await {
+        Ok(previous) => previous,
+        Err(Error::Validation(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Stats { from, to, totals, .. } = previous;
+    let days = Span { from, to, counts: Counts::default() }.name();
+    let place = format!("in the previous period, {days}");
+    Ok(Some(Rate::from(&stats.totals).difference(Rate::from(&totals), &place)))
 }
 
-fn column(span: &Span, published: &[(NaiveDate, i32)]) -> Column<4> {
+async fn published_in(infra: &Infra, stats: &Stats) -> Result<Vec<Publication>> {
+    let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+    let until = stats.to.succ_opt().unwrap_or(stats.to);
+    list_publications(infra, &stats.pixel_id, midnight(stats.from), midnight(until)).await
+}
+
+fn column(span: &Span, published: &[Publication]) -> Column<4> {
     let counts = &span.counts;
     let Counts { shown, accepted, declined, withdrawn, unanswered, .. } = *counts;
-    let versions = published.iter().filter(|(day, _)| span.contains(*day));
-    let marks = versions.map(|(_, version)| format!("version {version} of the notice"));
-    let marks = marks.collect::<Vec<_>>().join(", ");
+    let marks = published.iter().filter(|it| span.contains(it.at.date_naive()));
+    let marks = marks.map(|it| match it.version {
+        Some(version) => format!("version {version} of the notice"),
+        None => "appearance or settings of the popup".to_owned(),
+    });
+    let mut marks = marks.collect::<Vec<_>>();
+    marks.dedup();
+    let marks = marks.join(", ");
     Column {
         title: format!(
             "{}: shown {shown}, accepted {accepted}, declined {declined}, withdrawn {withdrawn}, \
@@ -249,57 +236,9 @@ fn column(span: &Span, published: &[(NaiveDate, i32)]) -> Column<4> {
 }
 
 fn row(span: &Span) -> Row {
-    Row { name: span.name(), counts: span.counts.clone() }
+    Row { name: span.name(), counts: span.counts.clone(), rate: Rate::from(&span.counts).text() }
 }
 
-fn mark(&(day, version): &(NaiveDate, i32)) -> Mark {
-    Mark { day: date(day), version }
-}
-
-fn purposes(totals: &Counts) -> Vec<PurposeRow> {
-    let english = locales::english();
-    let row = |purpose: &Purpose| {
-        let name = purpose.as_str();
-        let count = totals.purposes.get(name).copied().unwrap_or(0);
-        let title = &*english.purposes[name].title;
-        PurposeRow { name, title, count, share: percent(count, totals.accepted) }
-    };
-    let mut rows = Purpose::ALL.iter().map(row).filter(|row| row.count > 0).collect::<Vec<_>>();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
-    rows
-}
-
-fn version_row(line: &VersionSeries) -> VersionRow {
-    let Answers { accepted, declined, .. } = line.totals;
-    VersionRow {
-        policy_hash: line.policy_hash.clone(),
-        version: line.version,
-        since: line.published_at.map(|time| words::day(time.0)),
-        answers: line.totals,
-        acceptance: percent(accepted, accepted + declined),
-    }
-}
-
-fn languages(stats: &Stats) -> Vec<LanguageRow> {
-    let rows = stats.by_language.iter().map(|line| {
-        let Answers { accepted, declined, .. } = line.totals;
-        let lang = line.language.clone().unwrap_or_default();
-        LanguageRow {
-            name: locales::named(&lang).map(|locale| &*locale.name),
-            lang,
-            answers: line.totals,
-            acceptance: percent(accepted, accepted + declined),
-        }
-    });
-    let mut rows = rows.collect::<Vec<_>>();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.answers.accepted + row.answers.declined));
-    rows
-}
-
-fn acts(stats: &Stats) -> Vec<ActRow> {
-    let rows = stats
-        .by_act
-        .iter()
-        .map(|line| ActRow { name: line.act.map_or("Unknown", words::act), answers: line.totals });
-    rows.collect()
+fn mark(publication: &Publication) -> Mark {
+    Mark { day: date(publication.at.date_naive()), version: publication.version }
 }

@@ -1,22 +1,21 @@
-use chrono::Days;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::install::find;
+use super::notice_diff::{Passage, passages};
 use super::popup_fields::Fields;
+use super::popup_review::{changes_between, channel_name, gaps, summary, unused_colors};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::pixels::input::OfPixel;
 use crate::pixels::view::PixelView;
-use crate::policies::configuration::{ConfigureConsent, ConfigureRequest};
-use crate::policies::history::{ConsentConfiguration, PolicyVersionView, ReadConsentConfiguration};
-use crate::policies::policy::CURRENT_WORDING;
+use crate::policies::configuration::{ConfigureConsent, ConfigureRequest, ConsentOutcome};
+use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration, find_policy};
+use crate::policies::notice::plain_text;
+use crate::policies::policy::{CURRENT_WORDING, Policy};
 use crate::policies::turning_off::TurnOffConsent;
-use crate::receipts::capabilities::ReadConsentStats;
-use crate::receipts::daily_counts::series::VersionSeries;
-use crate::receipts::daily_counts::stats::StatsRequest;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::locales;
 use crate::web::console::kit::form::Form;
@@ -24,13 +23,13 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{moment, number, percent, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
-    routes![popup, save, turn_off, versions, preview]
+    routes![popup, save, turn_off, preview]
 }
 
-fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
     Screen {
         template,
         title,
@@ -43,7 +42,7 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
     }
 }
 
-async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentConfiguration> {
+pub async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentConfiguration> {
     member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.to_owned() }).await
 }
 
@@ -112,13 +111,8 @@ fn purposes() -> Vec<Value> {
 }
 
 fn channels() -> Vec<Value> {
-    let name = |channel: &Channel| match channel {
-        Channel::Email => "Email",
-        Channel::Phone => "Phone",
-        Channel::Sms => "Text message",
-        Channel::Agentic => "AI agents",
-    };
-    let describe = |channel: &Channel| json!({"name": channel.as_str(), "title": name(channel)});
+    let describe =
+        |channel: &Channel| json!({"name": channel.as_str(), "title": channel_name(*channel)});
     Channel::ALL.iter().map(describe).collect()
 }
 
@@ -130,7 +124,7 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
     if step == "change" {
         return Ok(form_screen(&member, 200, &pixel, &fields, context! {}));
     }
-    let gaps = fields.gaps();
+    let gaps = gaps(&fields);
     // An incomplete notice is published only after one more confirmation.
     let is_unconfirmed = step == "publish" && !gaps.is_empty() && form.get("incomplete").is_none();
     let publishes = step == "publish" && !is_unconfirmed;
@@ -147,30 +141,71 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
         Ok(_) if publishes => {
             Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=published")))
         }
-        Ok(outcome) => {
-            let is_first = outcome.configured.policy_version == 1;
-            let versions = configuration(&member, pixel_id).await?.versions;
-            let hash = &outcome.configured.policy_hash;
-            let content = context! {
-                is_back: versions.iter().any(|version| version.policy_hash == *hash),
-                gaps,
-                is_unconfirmed,
-                unused: fields.unused_colors(),
-                fields: fields.pairs(),
-                asked_again: outcome.visitors_asked_again,
-                is_first: is_first && !pixel.consent_enabled,
-                text: outcome.notice,
-            };
-            let status = if is_unconfirmed { 400 } else { 200 };
-            let screen = screen(&pixel, "console/popup_confirm.html", "Review changes");
-            Ok(member.screen_with_status(status, screen, content))
-        }
+        Ok(outcome) => Ok(review_screen(&member, &pixel, &fields, outcome, is_unconfirmed).await?),
         Err(error) if error.status() == 400 => {
             let more = context! { error: sentence(&error), field: field_of(&error) };
             Ok(form_screen(&member, 400, &pixel, &fields, more))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+async fn review_screen(
+    member: &Member<'_>,
+    pixel: &PixelView,
+    fields: &Fields,
+    outcome: ConsentOutcome,
+    is_unconfirmed: bool,
+) -> Result<Reply> {
+    let now = configuration(member, pixel.pixel_id.as_str()).await?;
+    let configured = &outcome.configured;
+    let is_first = configured.policy_version == 1 && !pixel.consent_enabled;
+    let changes = now.versions.first().map(|newest| {
+        let changes = changes_between(&Fields::of(newest, &now), fields);
+        context! { summary: summary(&changes), rows: changes }
+    });
+    let content = context! {
+        is_back: now.versions.iter().any(|version| version.policy_hash == configured.policy_hash),
+        gaps: gaps(fields),
+        is_unconfirmed,
+        unused: unused_colors(fields),
+        sent: fields.pairs(),
+        asked_again: outcome.visitors_asked_again,
+        is_first,
+        asks: pixel.consent_enabled,
+        changes,
+        passages: marked_notice(member, pixel, &now, &outcome).await?,
+    };
+    let status = if is_unconfirmed { 400 } else { 200 };
+    let screen = screen(pixel, "console/popup_confirm.html", "Review changes");
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+/// The notice in English, with its differences from the newest version.
+async fn marked_notice(
+    member: &Member<'_>,
+    pixel: &PixelView,
+    now: &ConsentConfiguration,
+    outcome: &ConsentOutcome,
+) -> Result<Vec<Passage>> {
+    let ConsentOutcome { notice, configured, .. } = outcome;
+    let infra = &member.app.infra;
+    let before = match now.versions.first() {
+        Some(newest) if newest.policy_hash != configured.policy_hash => {
+            find_policy(infra, &pixel.pixel_id, newest.policy_version).await?
+        }
+        _ => None,
+    };
+    let Some(before) = before else { return Ok(passages(notice, notice)) };
+    // Number, date and hash differ between all versions.
+    let before = Policy {
+        version: configured.policy_version,
+        hash: configured.policy_hash.clone(),
+        published_at: infra.clock.now(),
+        shares_subdomains: now.share_subdomains,
+        ..before
+    };
+    Ok(passages(&plain_text(&before, locales::english()), notice))
 }
 
 fn field_of(error: &Error) -> String {
@@ -200,43 +235,6 @@ async fn turn_off(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Repl
     }
     member.ask::<TurnOffConsent>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
-}
-
-async fn answers_of_a_year(member: &Member<'_>, pixel_id: &str) -> Result<Vec<VersionSeries>> {
-    let today = member.app.infra.clock.now().date_naive();
-    let request = StatsRequest {
-        pixel_id: pixel_id.to_owned(),
-        from: Some((today - Days::new(364)).to_string()),
-        to: None,
-    };
-    Ok(member.ask::<ReadConsentStats>(request).await?.by_version)
-}
-
-#[get("/console/sites/<pixel_id>/popup/versions")]
-async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let now = configuration(&member, pixel_id).await?;
-    let answers = answers_of_a_year(&member, pixel_id).await?;
-    let answered = |hash: &str| {
-        let found = answers.iter().find(|line| line.policy_hash == hash)?;
-        let (yes, no) = (found.totals.accepted, found.totals.declined);
-        Some((yes, yes + no)).filter(|(_, all)| *all > 0)
-    };
-    let row = |version: &PolicyVersionView| {
-        json!({
-            "number": version.policy_version,
-            "published": moment(version.published_at.0),
-            "hash": version.policy_hash,
-            "href": version.policy_url,
-            "name": version.controller_name,
-            "answered": answered(&version.policy_hash).map(|(yes, all)| json!({
-                "rate": percent(yes, all), "all": number(all),
-            })),
-        })
-    };
-    let content = context! { rows: now.versions.iter().map(row).collect::<Vec<_>>() };
-    let screen = screen(&pixel, "console/versions.html", "Notice history");
-    Ok(member.screen(screen, content))
 }
 
 /// A page with the site's own popup. Answers on it are not recorded, because it is not the site's page.

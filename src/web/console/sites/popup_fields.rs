@@ -5,18 +5,19 @@ use crate::policies::appearance::Appearance;
 use crate::policies::consent_request::ConsentRequest;
 use crate::policies::history::{ConsentConfiguration, PolicyVersionView};
 use crate::policies::policy::USUAL_DAYS;
+use crate::policies::popup_changes::PopupSettings;
 use crate::types::consent::{Channel, Purpose};
 use crate::web::console::kit::form::Form;
 
 /// The five colours of a palette, with the defaults for light and dark: `scripts-src/shared/style.ts`.
-const COLORS: [(&str, [&str; 2]); 5] = [
+pub const COLORS: [(&str, [&str; 2]); 5] = [
     ("background", ["#ffffff", "#1b1e27"]),
     ("text", ["#1c2130", "#eef0f6"]),
     ("button", ["#e6eaf5", "#363c4e"]),
     ("button_text", ["#1c2130", "#eef0f6"]),
     ("link", ["#2f4bc0", "#a9bdff"]),
 ];
-const SCHEMES: [&str; 2] = ["light", "dark"];
+pub const SCHEMES: [&str; 2] = ["light", "dark"];
 
 /// The form's fields, as texts; a ticked box has the text `on`.
 #[derive(Clone, Default, Serialize)]
@@ -137,6 +138,16 @@ impl Fields {
         fields
     }
 
+    /// The fields of the settings alone, without those of a version.
+    pub fn of_settings(settings: &PopupSettings) -> Self {
+        let mut fields = Self::default();
+        fields.tick("contacts_need_consent", settings.contacts_need_consent);
+        fields.tick("contacts_need_act", settings.contacts_need_act);
+        fields.tick("share_subdomains", settings.share_subdomains);
+        fields.fill_appearance(Some(&settings.appearance));
+        fields
+    }
+
     fn fill_appearance(&mut self, appearance: Option<&Appearance>) {
         let looks = serde_json::to_value(appearance).unwrap_or_default();
         let text = |value: &Value| match value {
@@ -173,37 +184,7 @@ impl Fields {
         self.set(name, if is_ticked { "on" } else { "" });
     }
 
-    /// The information that Article 13 GDPR requires and the form does not state.
-    pub fn gaps(&self) -> Vec<&'static str> {
-        let is_empty = |name: &str| self.get(name).is_none_or(|text| text.trim().is_empty());
-        let is_asked = |purpose: &Purpose| self.is_ticked(&format!("purpose_{}", purpose.as_str()));
-        let shares = self.is_ticked("data_sharing") || Purpose::SHARING.iter().any(is_asked);
-        let gaps = [
-            (is_empty("controller_contact"), "Privacy contact: how visitors reach the controller"),
-            (shares && is_empty("disclosed_parties"), "Recipients: who receives the data"),
-            (is_empty("retention"), "Retention period: how long the data is stored"),
-            (
-                is_empty("site_policy_url"),
-                "Your privacy policy: legal basis, rights of visitors, and complaints to an authority",
-            ),
-        ];
-        gaps.into_iter().filter_map(|(is_missing, gap)| is_missing.then_some(gap)).collect()
-    }
-
-    /// The schemes with chosen colours that have no effect, because their box is not ticked.
-    pub fn unused_colors(&self) -> Vec<&'static str> {
-        let is_unused = |(at, scheme): &(usize, &&str)| {
-            let chosen = COLORS.iter().any(|(name, usual)| {
-                let color = self.get(&format!("{scheme}_{name}"));
-                color.is_some_and(|color| !color.eq_ignore_ascii_case(usual[*at]))
-            });
-            chosen && !self.is_ticked(&format!("own_{scheme}"))
-        };
-        let unused = SCHEMES.iter().enumerate().filter(is_unused);
-        unused.map(|(_, scheme)| *scheme).collect()
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }
 
@@ -215,7 +196,7 @@ impl Fields {
         self.get(name).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    fn is_ticked(&self, name: &str) -> bool {
+    pub fn is_ticked(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 

@@ -82,7 +82,7 @@ fn title(kind: EventKind) -> &'static str {
         EventKind::ChoiceRecorded => "A visitor answers the popup",
         EventKind::PolicyPublished => "A new text is published",
         EventKind::InstallChanged => "A snippet is found, missing or back",
-        EventKind::AllowanceReached => "80 or 100 % of the month’s people are used",
+        EventKind::AllowanceReached => "80% or 100% of the monthly contacts are used",
         EventKind::ErasureRequested => "A visitor asks to be erased",
         EventKind::SilenceBroken => "A site loads something without consent",
         EventKind::SilenceRestored => "A site is silent again",

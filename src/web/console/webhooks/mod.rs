@@ -1,2 +1,3 @@
 pub mod deliveries;
+pub mod delivery_list;
 pub mod webhook;

@@ -1,8 +1,8 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
-use serde_json::{Value, json};
 
 use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, host_of, row, secret_screen};
+use super::delivery_list::{Wanted, list};
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
@@ -12,8 +12,8 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::Screen;
-use crate::web::console::kit::words::{number, second, sentence};
-use crate::webhooks::delivery::{DeliveryState, DeliveryView, ListDeliveries};
+use crate::web::console::kit::words::{number, sentence};
+use crate::webhooks::delivery::{DeliveryState, ListDeliveries};
 use crate::webhooks::endpoint::EndpointView;
 use crate::webhooks::endpoints::{ChangeWebhook, DeleteWebhook, RotateWebhookSecret};
 use crate::webhooks::input::{EndpointChange, OfEndpoint, OnEndpoint};
@@ -22,7 +22,19 @@ use crate::webhooks::replay::{OfDelivery, ReplayDelivery, ReplayWebhook, SinceOf
 use crate::webhooks::trial::TestWebhook;
 
 pub fn routes() -> Vec<Route> {
-    routes![webhook, change, test, pause, resume, rotate, ask_to_delete, delete, replay_one, replay]
+    routes![
+        webhook,
+        change,
+        test,
+        pause,
+        resume,
+        rotate,
+        ask_to_delete,
+        delete,
+        replay_one,
+        replay,
+        replay_failed,
+    ]
 }
 
 const WEBHOOK: Screen<'static> = Screen {
@@ -44,6 +56,7 @@ fn notice_of(done: &str) -> Option<&'static str> {
         "paused" => Some("Paused. Events are kept for a day."),
         "resumed" => Some("Resumed. Queued events are being sent."),
         "replayed" => Some("Queued for resending."),
+        "none-failed" => Some("Nothing to resend: no delivery has failed."),
         _ => None,
     }
 }
@@ -67,7 +80,8 @@ async fn webhook(member: Member<'_>, endpoint_id: &str, query: Query) -> Result<
     let endpoint = find(&member, endpoint_id).await?;
     let notice = query.get("done").and_then(notice_of);
     let choices = choices_of(&member, &endpoint).await?;
-    Ok(webhook_screen(&member, 200, &endpoint, &choices, notice, None).await?)
+    let shown = Shown { notice, wanted: Wanted::of(&query), wrong: None };
+    Ok(webhook_screen(&member, 200, &endpoint, &choices, shown).await?)
 }
 
 async fn choices_of(member: &Member<'_>, endpoint: &EndpointView) -> Result<Choices> {
@@ -80,23 +94,36 @@ struct Wrong<'a> {
     text: &'a str,
 }
 
+#[derive(Default)]
+struct Shown<'a> {
+    notice: Option<&'a str>,
+    wanted: Wanted,
+    wrong: Option<Wrong<'a>>,
+}
+
+impl<'a> Shown<'a> {
+    fn wrong(field: &'static str, text: &'a str) -> Self {
+        Self { wrong: Some(Wrong { field, text }), ..Self::default() }
+    }
+}
+
 async fn webhook_screen(
     member: &Member<'_>,
     status: u16,
     endpoint: &EndpointView,
     choices: &Choices,
-    notice: Option<&str>,
-    wrong: Option<Wrong<'_>>,
+    shown: Shown<'_>,
 ) -> Result<Reply> {
+    let Shown { notice, wanted, wrong } = shown;
     let endpoint_id = endpoint.endpoint_id.to_string();
-    let list = member.ask::<ListDeliveries>(of(&endpoint_id)).await?;
+    let found = member.ask::<ListDeliveries>(of(&endpoint_id)).await?;
+    let deliveries = list(member, endpoint, &found.deliveries, &wanted).await?;
     let role = member.member.role;
     let content = context! {
         notice,
         row: row(endpoint),
-        waiting: number(list.waiting),
-        has_waiting: list.waiting > 0,
-        deliveries: list.deliveries.iter().map(delivery_row).collect::<Vec<_>>(),
+        waiting: number(found.waiting),
+        deliveries,
         may_change: role == Scope::Full,
         may_operate: role != Scope::Read,
         choices,
@@ -107,26 +134,6 @@ async fn webhook_screen(
         problem: wrong.as_ref().filter(|wrong| wrong.field != "url").map(|wrong| wrong.text),
     };
     Ok(member.screen_with_status(status, WEBHOOK, content))
-}
-
-fn delivery_row(delivery: &DeliveryView) -> Value {
-    json!({
-        "id": delivery.event_id,
-        "type": delivery.r#type,
-        "when": second(delivery.occurred_at.0),
-        "tried": delivery.attempted_at.as_ref().map(|time| second(time.0)),
-        "attempts": delivery.attempts,
-        "state": match delivery.state {
-            DeliveryState::Delivered => "Delivered",
-            DeliveryState::Waiting => "Retrying",
-            DeliveryState::Failed => "failed",
-        },
-        "is_well": delivery.state == DeliveryState::Delivered,
-        "status": delivery.status,
-        "answer": delivery.answer.as_ref().filter(|answer| !answer.is_empty()),
-        "failure": delivery.failure,
-        "is_test": delivery.r#type == "test",
-    })
 }
 
 #[post("/console/account/deliveries/<endpoint_id>", data = "<form>")]
@@ -147,9 +154,8 @@ async fn change(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
             let text = sentence(&error);
-            let wrong = Some(Wrong { field: "url", text: &text });
-            let status = error.status();
-            Ok(webhook_screen(&member, status, &endpoint, &choices, None, wrong).await?)
+            let (status, shown) = (error.status(), Shown::wrong("url", &text));
+            Ok(webhook_screen(&member, status, &endpoint, &choices, shown).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -170,8 +176,8 @@ async fn test(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Repl
     };
     let endpoint = find(&member, endpoint_id).await?;
     let choices = choices_of(&member, &endpoint).await?;
-    let wrong = Some(Wrong { field: "test", text: &text });
-    Ok(webhook_screen(&member, 200, &endpoint, &choices, None, wrong).await?)
+    let shown = Shown::wrong("test", &text);
+    Ok(webhook_screen(&member, 200, &endpoint, &choices, shown).await?)
 }
 
 async fn set_paused(member: &Member<'_>, endpoint_id: &str, paused: bool) -> Result<Reply> {
@@ -253,17 +259,32 @@ async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         19 => format!("{text}Z"),
         _ => text,
     };
-    let since = SinceOfEndpoint { endpoint_id: endpoint_id.to_owned(), since };
+    let since = SinceOfEndpoint { endpoint_id: endpoint_id.to_owned(), since, failed_only: None };
     match member.ask::<ReplayWebhook>(since).await {
         Ok(_) => Ok(back(endpoint_id, "replayed")),
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
             let choices = choices_of(&member, &endpoint).await?;
-            let wrong =
-                Some(Wrong { field: "since", text: "Enter the day and time to start from." });
-            let status = error.status();
-            Ok(webhook_screen(&member, status, &endpoint, &choices, None, wrong).await?)
+            let shown = Shown::wrong("since", "Enter the day and time to start from.");
+            Ok(webhook_screen(&member, error.status(), &endpoint, &choices, shown).await?)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+const ALWAYS: &str = "1970-01-01T00:00:00Z";
+
+#[post("/console/account/deliveries/<endpoint_id>/replay-failed", data = "<_form>")]
+async fn replay_failed(
+    member: Member<'_>,
+    endpoint_id: &str,
+    _form: Form,
+) -> Result<Reply, Refusal> {
+    let failed = SinceOfEndpoint {
+        endpoint_id: endpoint_id.to_owned(),
+        since: ALWAYS.to_owned(),
+        failed_only: Some(true),
+    };
+    let replayed = member.ask::<ReplayWebhook>(failed).await?.replayed;
+    Ok(back(endpoint_id, if replayed > 0 { "replayed" } else { "none-failed" }))
 }

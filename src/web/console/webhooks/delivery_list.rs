@@ -1,0 +1,138 @@
+//! The list of deliveries to an endpoint: filters, pages, and the payload of one row.
+
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::http::query::Query;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::words::second;
+use crate::webhooks::body::TEST;
+use crate::webhooks::delivery::{DeliveryState, DeliveryView};
+use crate::webhooks::endpoint::EndpointView;
+use crate::webhooks::format::Format;
+use crate::webhooks::payload;
+
+const PAGE: usize = 20;
+
+/// The part of the list that the address asks for. Values that name nothing are ignored.
+#[derive(Default)]
+pub struct Wanted {
+    state: Option<DeliveryState>,
+    kind: Option<String>,
+    page: usize,
+    open: Option<String>,
+}
+
+impl Wanted {
+    pub fn of(query: &Query) -> Self {
+        let page = query.get("page").and_then(|page| page.parse::<usize>().ok());
+        Self {
+            state: query.present("state").and_then(DeliveryState::parse),
+            kind: query.present("type").map(str::to_owned),
+            page: page.unwrap_or(1).saturating_sub(1),
+            open: query.present("payload").map(str::to_owned),
+        }
+    }
+
+    fn is_wanted(&self, delivery: &DeliveryView) -> bool {
+        self.state.is_none_or(|state| state == delivery.state)
+            && self.kind.as_ref().is_none_or(|kind| *kind == delivery.r#type)
+    }
+
+    fn query(&self, page: usize) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        if let Some(state) = self.state {
+            query.append_pair("state", state.as_str());
+        }
+        if let Some(kind) = &self.kind {
+            query.append_pair("type", kind);
+        }
+        if page > 0 {
+            query.append_pair("page", &(page + 1).to_string());
+        }
+        query.finish()
+    }
+}
+
+pub async fn list(
+    member: &Member<'_>,
+    endpoint: &EndpointView,
+    deliveries: &[DeliveryView],
+    wanted: &Wanted,
+) -> Result<Value> {
+    let matching = deliveries.iter().filter(|delivery| wanted.is_wanted(delivery));
+    let matching = matching.collect::<Vec<_>>();
+    let last = matching.len().saturating_sub(1) / PAGE;
+    let page = wanted.page.min(last);
+    let mut rows = Vec::new();
+    for delivery in matching.iter().skip(page * PAGE).take(PAGE) {
+        let mut row = row(delivery);
+        if wanted.open.as_deref() == Some(&*delivery.event_id.to_string()) {
+            row["is_open"] = json!(true);
+            row["payload"] = json!(payload_of(member, endpoint, delivery).await?);
+        }
+        rows.push(row);
+    }
+    let state = |state: &DeliveryState| {
+        let count = deliveries.iter().filter(|delivery| delivery.state == *state).count();
+        json!({
+            "name": state.as_str(),
+            "title": title(*state),
+            "count": count,
+            "is_on": wanted.state == Some(*state),
+        })
+    };
+    let mut kinds = deliveries.iter().map(|delivery| &*delivery.r#type).collect::<Vec<_>>();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let is_failed = |it: &&DeliveryView| it.state == DeliveryState::Failed && it.r#type != TEST;
+    Ok(json!({
+        "rows": rows,
+        "kept": deliveries.len(),
+        "matching": matching.len(),
+        "states": DeliveryState::ALL.iter().map(state).collect::<Vec<_>>(),
+        "kinds": kinds,
+        "kind": wanted.kind,
+        "is_filtered": wanted.state.is_some() || wanted.kind.is_some(),
+        "failed": deliveries.iter().filter(is_failed).count(),
+        "query": wanted.query(page),
+        "previous": (page > 0).then(|| wanted.query(page - 1)),
+        "next": (page < last).then(|| wanted.query(page + 1)),
+    }))
+}
+
+fn title(state: DeliveryState) -> &'static str {
+    match state {
+        DeliveryState::Delivered => "Delivered",
+        DeliveryState::Waiting => "Retrying",
+        DeliveryState::Failed => "Failed",
+    }
+}
+
+fn row(delivery: &DeliveryView) -> Value {
+    json!({
+        "id": delivery.event_id,
+        "type": delivery.r#type,
+        "when": second(delivery.occurred_at.0),
+        "tried": delivery.attempted_at.as_ref().map(|time| second(time.0)),
+        "attempts": delivery.attempts,
+        "state": title(delivery.state),
+        "is_well": delivery.state == DeliveryState::Delivered,
+        "status": delivery.status,
+        "answer": delivery.answer.as_ref().filter(|answer| !answer.is_empty()),
+        "failure": delivery.failure,
+        "is_test": delivery.r#type == TEST,
+    })
+}
+
+async fn payload_of(
+    member: &Member<'_>,
+    endpoint: &EndpointView,
+    delivery: &DeliveryView,
+) -> Result<Option<String>> {
+    let Some(format) = Format::parse(&endpoint.format) else { return Ok(None) };
+    let (infra, event_id) = (&member.app.infra, delivery.event_id);
+    let body = payload::of(infra, endpoint.endpoint_id, format, event_id).await?;
+    let json = body.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+    Ok(json.map(|json| format!("{json:#}")))
+}
