@@ -70,7 +70,6 @@ pub enum Error {
     DisownLinkNotFound,
     #[error("mail link not found")]
     MailLinkNotFound,
-    /// The link that cancels a change of an account's address.
     #[error("address change not found")]
     AddressLinkNotFound,
     #[error("verification link expired")]
@@ -96,12 +95,13 @@ pub enum Error {
     SignupTokenRequired,
     #[error("signup token expired")]
     SignupTokenExpired,
-    /// 401 on routes that show who a caller is, 403 on setup routes.
+    /// 401 on routes that show who a caller is, 403 on setup routes; a revoked key likewise.
     #[error("invalid api key")]
     InvalidApiKey { status: u16 },
-    /// 401 on routes that show who a caller is, 403 on setup routes.
     #[error("api key revoked")]
     ApiKeyRevoked { status: u16 },
+    #[error("api key expired")]
+    ApiKeyExpired,
     /// 401 without a key where the route requires this kind, 403 with a customer's key.
     #[error("unlimited key required")]
     UnlimitedKeyRequired { status: u16 },
@@ -114,6 +114,8 @@ pub enum Error {
     AccountNotActive,
     #[error("key scope does not allow this")]
     ScopeNotAllowed,
+    #[error("key is restricted to sites")]
+    RestrictedToSites,
     #[error("confirm your email before creating an API key")]
     ConfirmEmailFirst,
     #[error("key allowance reached")]

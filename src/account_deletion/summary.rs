@@ -44,7 +44,7 @@ impl Capability for SummarizeAccount {
         let pixel_ids = list_pixels_ever(&mut connection, account_id).await?;
         let most = MOST_COUNTED + 1;
         let counted = store::count_stored(&mut connection, account_id, &pixel_ids, most).await?;
-        let keys = accounts::list_live_keys(&mut connection, account_id).await?;
+        let keys = accounts::list_live_keys(&mut connection, account_id, infra.clock.now()).await?;
         let members = accounts::list_members(&mut connection, account_id).await?;
         let bought = billing::list_subscriptions(&mut connection, account_id).await?;
         let length = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);

@@ -14,9 +14,11 @@ use super::event::EventKind;
 use super::events;
 use super::grants::holder::Holder;
 use super::keys::key_attempts::KeyAttempts;
+use super::keys::key_refusals::KeyRefusals;
 use super::members::member::Member;
 use super::scope::{Needs, Scope};
 use super::service::Accounts;
+use super::sites::Sites;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
@@ -28,6 +30,8 @@ pub struct Caller {
     pub account: Account,
     pub actor: Actor,
     pub scope: Scope,
+    /// Every look-up of a pixel and every access to the account as a whole evaluates this.
+    pub sites: Sites,
     pub is_fresh: bool,
     pub session_id: Option<Uuid>,
 }
@@ -70,50 +74,6 @@ impl Caller {
     }
 }
 
-pub struct KeyRefusals {
-    pub missing: Error,
-    pub unknown: Error,
-    pub revoked: Error,
-}
-
-impl KeyRefusals {
-    /// Routes that show who a caller is: always 401.
-    pub fn who_am_i() -> Self {
-        Self {
-            missing: Error::ApiKeyRequired,
-            unknown: Error::InvalidApiKey { status: 401 },
-            revoked: Error::ApiKeyRevoked { status: 401 },
-        }
-    }
-
-    /// Setup, pixel, contact and billing routes: an invalid key is 403.
-    pub fn setup() -> Self {
-        Self {
-            missing: Error::ApiKeyRequired,
-            unknown: Error::InvalidApiKey { status: 403 },
-            revoked: Error::ApiKeyRevoked { status: 403 },
-        }
-    }
-
-    /// Consent configuration and log: a revoked key is answered like an invalid one.
-    pub fn consent() -> Self {
-        Self {
-            missing: Error::ApiKeyRequired,
-            unknown: Error::InvalidApiKey { status: 401 },
-            revoked: Error::InvalidApiKey { status: 401 },
-        }
-    }
-
-    /// Routes for unlimited keys; each has its own refusal of a missing key.
-    pub fn unlimited(missing: Error) -> Self {
-        Self { missing, ..Self::consent() }
-    }
-
-    fn all(self) -> Vec<Error> {
-        vec![self.missing, self.unknown, self.revoked]
-    }
-}
-
 async fn identify(
     infra: &Infra,
     credentials: &Credentials,
@@ -122,21 +82,23 @@ async fn identify(
     if let Some(member) = &credentials.member {
         let (account, address) = (member.account.clone(), member.address.clone());
         let (actor, is_fresh) = (Actor::Member(address), member.is_fresh(infra.clock.now()));
-        let (scope, session_id) = (member.role, Some(member.session_id));
-        return Ok(Caller { account, actor, scope, is_fresh, session_id });
+        let (scope, sites) = (member.role, member.sites.clone());
+        let session_id = Some(member.session_id);
+        return Ok(Caller { account, actor, scope, sites, is_fresh, session_id });
     }
     if let Some(holder) = &credentials.grant {
-        let Holder { account, scope, grant_id, .. } = (**holder).clone();
+        let Holder { account, scope, sites, grant_id, .. } = (**holder).clone();
         let actor = Actor::App(grant_id);
-        return Ok(Caller { account, actor, scope, is_fresh: false, session_id: None });
+        return Ok(Caller { account, actor, scope, sites, is_fresh: false, session_id: None });
     }
     let key = credentials.api_key.as_deref().ok_or(refusals.missing)?;
     let mut connection = infra.pool.acquire().await?;
-    match look_up_key(&mut connection, key).await? {
-        KeyLookup::Valid { account, prefix, scope, .. } => {
+    match look_up_key(&mut connection, key, infra.clock.now()).await? {
+        KeyLookup::Valid { account, prefix, scope, sites, .. } => {
             let (account, actor) = (*account, Actor::Key(prefix));
-            Ok(Caller { account, actor, scope, is_fresh: false, session_id: None })
+            Ok(Caller { account, actor, scope, sites, is_fresh: false, session_id: None })
         }
+        KeyLookup::Expired => Err(Error::ApiKeyExpired),
         KeyLookup::Revoked => Err(refusals.revoked),
         KeyLookup::Unknown => Err(refusals.unknown),
     }
@@ -146,8 +108,13 @@ fn active_or(caller: &Caller, refusal: Error) -> Result<()> {
     (caller.account.status == Status::Active).then_some(()).ok_or(refusal)
 }
 
+fn active_with_all_sites(caller: &Caller, refusal: Error) -> Result<()> {
+    active_or(caller, refusal)?;
+    caller.sites.require_all()
+}
+
 fn active_and_unlimited(caller: &Caller) -> Result<()> {
-    active_or(caller, Error::NotInGoodStanding)?;
+    active_with_all_sites(caller, Error::NotInGoodStanding)?;
     caller.is_unlimited().then_some(()).ok_or(Error::UnlimitedKeyRequired { status: 403 })
 }
 
@@ -283,11 +250,18 @@ macro_rules! key_access {
 }
 
 key_access!(
-    /// Setup, pixel, contact and billing routes.
+    /// Setup, pixel and contact routes.
     GoodStanding,
     KeyRefusals::setup(),
     |caller| active_or(caller, Error::NotInGoodStanding),
     [Error::NotInGoodStanding]
+);
+key_access!(
+    /// As [`GoodStanding`], for what concerns all sites of the account.
+    AllSites,
+    KeyRefusals::setup(),
+    |caller| active_with_all_sites(caller, Error::NotInGoodStanding),
+    [Error::NotInGoodStanding, Error::RestrictedToSites]
 );
 key_access!(
     /// Consent configuration, log and statistics.
@@ -307,6 +281,13 @@ key_access!(
     /// The account itself: its keys, members and address.
     KeyHolder,
     KeyRefusals::who_am_i(),
+    |caller| active_with_all_sites(caller, Error::AccountNotActive),
+    [Error::AccountNotActive, Error::RestrictedToSites]
+);
+key_access!(
+    /// The activity log, of which everybody sees what concerns the own sites.
+    LogReader,
+    KeyRefusals::who_am_i(),
     |caller| active_or(caller, Error::AccountNotActive),
     [Error::AccountNotActive]
 );
@@ -314,11 +295,19 @@ key_access!(
     ActivatingKey,
     KeyRefusals::unlimited(Error::UnlimitedKeyRequired { status: 401 }),
     active_and_unlimited,
-    [Error::NotInGoodStanding, Error::UnlimitedKeyRequired { status: 403 }]
+    [
+        Error::NotInGoodStanding,
+        Error::RestrictedToSites,
+        Error::UnlimitedKeyRequired { status: 403 }
+    ]
 );
 key_access!(
     PipelineKey,
     KeyRefusals::unlimited(Error::ApiKeyRequired),
     active_and_unlimited,
-    [Error::NotInGoodStanding, Error::UnlimitedKeyRequired { status: 403 }]
+    [
+        Error::NotInGoodStanding,
+        Error::RestrictedToSites,
+        Error::UnlimitedKeyRequired { status: 403 }
+    ]
 );

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::access::{Caller, KeyHolder};
+use super::access::{Caller, LogReader};
 use super::capability::Capability;
 use super::event::EventView;
 use super::scope::Oversees;
@@ -43,7 +43,7 @@ impl Capability for ReadAccountEvents {
             .described("Read the activity log", "Tells who did what in the account, newest first."),
     );
     type Part = Infra;
-    type Access = KeyHolder<Oversees>;
+    type Access = LogReader<Oversees>;
     type Input = EventQuery;
     type Output = EventPage;
 
@@ -56,7 +56,9 @@ impl Capability for ReadAccountEvents {
         let EventQuery { before, limit } = &query;
         let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
         let mut connection = infra.pool.acquire().await?;
-        let listing = store::list_events(&mut connection, account_id, page.start, page.rows());
+        let subjects = caller.sites.listed();
+        let listing =
+            store::list_events(&mut connection, account_id, subjects, page.start, page.rows());
         let mut events = listing.await?;
         let next_before = page.cut(&mut events).map(|last| last.event_id);
         Ok(EventPage { events, next_before })

@@ -12,6 +12,8 @@ use super::actor::Actor;
 use super::event::EventKind;
 use super::events;
 use super::scope::Scope;
+use super::site_choice::chosen;
+use super::sites::Sites;
 use super::store::{self, NewKey};
 use crate::error::{Error, Result};
 use crate::types::ids::{AccountId, random_text};
@@ -78,12 +80,15 @@ pub struct KeyTerms<'a> {
     pub origin: KeyOrigin,
     pub name: Option<&'a str>,
     pub scope: Scope,
+    /// The only pixels that it may use; `None` for all.
+    pub pixels: Option<&'a [String]>,
+    pub expires_at: Option<DateTime<Utc>>,
     pub actor: &'a Actor,
 }
 
 impl<'a> KeyTerms<'a> {
     pub fn full(origin: KeyOrigin, actor: &'a Actor) -> Self {
-        Self { origin, name: None, scope: Scope::Full, actor }
+        Self { origin, name: None, scope: Scope::Full, pixels: None, expires_at: None, actor }
     }
 }
 
@@ -95,9 +100,10 @@ pub async fn issue_api_key(
     terms: KeyTerms<'_>,
 ) -> Result<ApiKey> {
     store::lock_account(connection, account_id).await?.ok_or(Error::AccountNotFound)?;
-    if store::count_live_keys(connection, account_id).await? >= MAX_LIVE_KEYS {
+    if store::count_live_keys(connection, account_id, now).await? >= MAX_LIVE_KEYS {
         return Err(Error::KeyAllowanceReached);
     }
+    let sites = chosen(connection, account_id, terms.pixels).await?;
     let key = ApiKey::random();
     let new = NewKey {
         account_id,
@@ -105,6 +111,8 @@ pub async fn issue_api_key(
         prefix: key.prefix(),
         name: terms.name,
         scope: terms.scope,
+        sites: &sites,
+        expires_at: terms.expires_at,
         from_signup_token: terms.origin == KeyOrigin::SignupToken,
         made_by: &terms.actor.to_string(),
         created_at: now,
@@ -116,17 +124,32 @@ pub async fn issue_api_key(
 }
 
 pub enum KeyLookup {
-    Valid { account: Box<Account>, prefix: String, origin: KeyOrigin, scope: Scope },
+    Valid {
+        account: Box<Account>,
+        prefix: String,
+        origin: KeyOrigin,
+        scope: Scope,
+        sites: Sites,
+        expires_at: Option<DateTime<Utc>>,
+    },
     Revoked,
+    Expired,
     Unknown,
 }
 
-pub async fn look_up_key(connection: &mut PgConnection, key: &str) -> Result<KeyLookup> {
+pub async fn look_up_key(
+    connection: &mut PgConnection,
+    key: &str,
+    now: DateTime<Utc>,
+) -> Result<KeyLookup> {
     let Some(row) = store::find_api_key(connection, &secret_hash(key)).await? else {
         return Ok(KeyLookup::Unknown);
     };
     if row.revoked_at.is_some() {
         return Ok(KeyLookup::Revoked);
+    }
+    if row.expires_at.is_some_and(|end| end <= now) {
+        return Ok(KeyLookup::Expired);
     }
     let account = store::find_account(connection, &row.account_id).await?;
     let origin = if row.from_signup_token { KeyOrigin::SignupToken } else { KeyOrigin::Operator };
@@ -135,6 +158,8 @@ pub async fn look_up_key(connection: &mut PgConnection, key: &str) -> Result<Key
         prefix: row.prefix,
         origin,
         scope: row.scope,
+        sites: row.sites,
+        expires_at: row.expires_at,
     }))
 }
 
@@ -183,8 +208,7 @@ pub async fn issue_key_for_signup(
     now: DateTime<Utc>,
     account_id: &AccountId,
     token: Option<&str>,
-    name: Option<&str>,
-    scope: Scope,
+    terms: KeyTerms<'_>,
 ) -> Result<ApiKey> {
     // The lock orders this and a concurrent renewal of the token.
     store::lock_account(connection, account_id).await?;
@@ -195,7 +219,5 @@ pub async fn issue_key_for_signup(
     if !account.is_verified() {
         return Err(Error::ConfirmEmailFirst);
     }
-    let (origin, actor) = (KeyOrigin::SignupToken, &Actor::SignupToken);
-    let terms = KeyTerms { origin, name, scope, actor };
     issue_api_key(connection, now, account_id, terms).await
 }

@@ -16,6 +16,8 @@ text_enum! {
         /// `subject`: the key's prefix, here and below.
         KeyIssued = "key_issued",
         KeyRevoked = "key_revoked",
+        /// The time for which the key was issued is over.
+        KeyExpired = "key_expired",
         /// All of the account's keys, or those of an earlier signup token.
         KeysRevoked = "keys_revoked",
         /// A member connected an app, or its grant ended. `subject`: the grant.
@@ -76,7 +78,7 @@ text_enum! {
 pub struct EventView {
     pub event_id: Uuid,
     pub happened_at: Timestamp,
-    /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `keys_revoked`,
+    /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `key_expired`, `keys_revoked`,
     /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,

@@ -62,6 +62,10 @@ pub struct OfKey {
 pub struct OnMember {
     pub member_id: String,
     pub role: Scope,
+    /// The only pixels that the member may use, 1 to 100. They stay when left out; the role `full` has all.
+    pub pixels: Option<Vec<String>>,
+    /// True for all pixels of the account.
+    pub all_pixels: Option<bool>,
     /// The six digits that were mailed for `keys`.
     #[schemars(with = "String")]
     pub code: Option<String>,

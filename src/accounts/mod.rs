@@ -24,6 +24,8 @@ pub mod service;
 pub mod sessions;
 pub mod sign_in;
 pub mod signup;
+pub mod site_choice;
+pub mod sites;
 mod store;
 pub mod tool;
 

@@ -17,6 +17,8 @@ pub fn refusals() -> Vec<Error> {
     let own = [
         Error::InvalidApiKey { status: 401 },
         Error::ApiKeyRevoked { status: 401 },
+        Error::ApiKeyExpired,
+        Error::RestrictedToSites,
         Error::ScopeNotAllowed,
         Error::AccountNotFound,
         Error::SignupTokenRequired,
@@ -40,6 +42,7 @@ pub async fn identify_payer(
     let (token, key) = (credentials.signup_token.as_deref(), credentials.api_key.as_deref());
     if token.is_none() && (key.is_some() || credentials.member.is_some()) {
         let caller = AnyKey::<Governs>::admit(accounts, credentials.clone()).await?;
+        caller.sites.require_all()?;
         let own = *caller.account_id() == account_id;
         return own.then_some(account).ok_or(Error::AccountNotFound);
     }

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::account::Plan;
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
@@ -38,7 +38,7 @@ impl Capability for ShowQuote {
         "Tells what the account costs this month, and its allowance. Charges nothing.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Oversees>;
+    type Access = AllSites<Oversees>;
     type Input = NoInput;
     type Output = Quote;
 

@@ -62,11 +62,13 @@ codes! {
     SignupTokenExpired => "signup_token_expired", "Signup tokens work for one hour. Renew it with a mailed code.";
     InvalidApiKey => "invalid_api_key", "Check that the whole key was copied. Create another one if it is lost.";
     ApiKeyRevoked => "api_key_revoked", "Create another key.";
+    ApiKeyExpired => "api_key_expired", "The time for which the key was issued is over. Create another key.";
     UnlimitedKeyRequired => "unlimited_key_required", "Only operators of the service may call this.";
     NotInGoodStanding => "account_not_in_good_standing", "The account is not active; `GET /v1/whoami` has its status.";
     CustomerNotInGoodStanding => "customer_account_not_in_good_standing", "The customer's account is not active.";
     AccountNotActive => "account_not_active", "Confirm the account's address first.";
     ScopeNotAllowed => "scope_not_allowed", "Use a key with a wider scope.";
+    RestrictedToSites => "restricted_to_sites", "The key, or the member, may use some sites only, and this concerns the whole account. Use a key for all sites.";
     ConfirmEmailFirst => "confirm_email_first", "Open the link of the mail, or send its six digits.";
     KeyAllowanceReached => "key_allowance_reached", "Revoke a key that is no longer used.";
     ApiKeyNotFound => "api_key_not_found", "The account has no key with this prefix.";

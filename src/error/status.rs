@@ -43,6 +43,7 @@ impl Error {
             | EventMissingAccount
             | IdempotencyKeyInvalid => 400,
             ApiKeyRequired
+            | ApiKeyExpired
             | SignInRequired
             | ApiKeyOrSignupTokenRequired
             | SignupTokenRequired
@@ -58,6 +59,7 @@ impl Error {
             | CustomerNotInGoodStanding
             | AccountNotActive
             | ScopeNotAllowed
+            | RestrictedToSites
             | ConfirmEmailFirst
             | KeyAllowanceReached
             | MemberAllowanceReached

@@ -124,9 +124,10 @@ async fn refuse_ended(
         };
     };
     let mut connection = infra.pool.acquire().await?;
-    match look_up_key(&mut connection, &key).await? {
+    match look_up_key(&mut connection, &key, infra.clock.now()).await? {
         KeyLookup::Valid { .. } => Ok(()),
         KeyLookup::Revoked => Err(Error::ApiKeyRevoked { status: 401 }),
+        KeyLookup::Expired => Err(Error::ApiKeyExpired),
         KeyLookup::Unknown => Err(Error::InvalidApiKey { status: 401 }),
     }
 }

@@ -1,7 +1,7 @@
 use futures_util::future::join_all;
 
 use crate::accounts::codes::code_mail;
-use crate::accounts::mails::{safety, trial_ending};
+use crate::accounts::mails::{key_expiry, safety, trial_ending};
 use crate::accounts::members::invitation;
 use crate::accounts::profile::address_notice;
 use crate::accounts::sign_in;
@@ -95,6 +95,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
             silence::mails::rendered(infra, mail).await?
         }
         Kind::NewKey | Kind::NewSignIn | Kind::NewGrant => safety::rendered(infra, mail).await?,
+        Kind::KeyExpiring => key_expiry::rendered(infra, mail).await?,
         Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
         Kind::CoverageEnded => end_mails::rendered(infra, mail).await?,
         Kind::AllowanceReached => allowance_mails::rendered(infra, mail).await?,

@@ -1,10 +1,12 @@
-use crate::accounts::mails::trial_ending;
+use crate::accounts::mails::{key_expiry, trial_ending};
 use crate::contacts::allowance::{allowance_mails, end_mails};
 use crate::error::Result;
 use crate::infra::Infra;
 
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    key_expiry::note_expired(infra).await?;
     trial_ending::tell_owners(infra).await?;
+    key_expiry::tell_owners(infra).await?;
     end_mails::tell_owners(infra).await?;
     allowance_mails::tell_owners(infra).await
 }

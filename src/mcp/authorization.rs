@@ -59,7 +59,7 @@ impl ToolServer {
 
     fn refused(&self, error: Error, scope: Scope) -> Refused {
         let reason = match &error {
-            Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } => {
+            Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyExpired => {
                 r#"error="invalid_token", "#
             }
             Error::ScopeNotAllowed => r#"error="insufficient_scope", "#,

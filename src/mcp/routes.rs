@@ -29,12 +29,12 @@ const MOST_OF_ERROR: usize = 128 * 1024;
 described_routes![exchange, exchange_reading, exchange_of_set];
 
 refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 }, ApiKeyRequired,
-    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ScopeNotAllowed,
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ApiKeyExpired, ScopeNotAllowed,
     protocol(406, "Client must accept both application/json and text/event-stream"),
     protocol(415, "Content-Type must be application/json"));
 
 refusals!(SetRefusals: [Message, Infra] NotFound, TooManyRequests { retry_after: 20 }, ApiKeyRequired,
-    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ScopeNotAllowed,
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, ApiKeyExpired, ScopeNotAllowed,
     protocol(406, "Client must accept both application/json and text/event-stream"),
     protocol(415, "Content-Type must be application/json"));
 

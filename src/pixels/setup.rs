@@ -4,10 +4,10 @@ use utoipa::ToSchema;
 
 use super::claims::host_claim::{Allowance, Terms, claim_host, contacts_need_consent};
 use super::input::{OfPixel, PixelRequest};
-use super::pixel::Pixel;
+use super::pixel::{InstallStatus, Pixel};
 use super::store;
 use super::view::{PixelList, PixelView};
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller, GoodStanding};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::lock_account;
@@ -36,7 +36,8 @@ pub async fn create_pixel(
     Ok(pixel)
 }
 
-/// The caller's own pixel, or any for an unlimited caller. Another account's is not found.
+/// The caller's own pixel, or any for an unlimited caller. Another account's is not found, and neither is one
+/// to which the caller's sites do not extend. Every capability on a pixel begins here.
 pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<Pixel> {
     let pixel_id = PixelId::parse(pixel_id).ok_or(Error::PixelNotFound)?;
     let mut connection = infra.pool.acquire().await?;
@@ -44,12 +45,29 @@ pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
         true => store::find_any_pixel(&mut connection, &pixel_id).await?,
         false => store::find_pixel(&mut connection, caller.account_id(), &pixel_id).await?,
     };
-    pixel.ok_or(Error::PixelNotFound)
+    let is_included = |pixel: &Pixel| caller.sites.include(pixel.pixel_id.as_str());
+    pixel.filter(is_included).ok_or(Error::PixelNotFound)
 }
 
-pub async fn list(infra: &Infra, owner: &AccountId) -> Result<Vec<Pixel>> {
+async fn list_for(infra: &Infra, caller: &Caller) -> Result<Vec<Pixel>> {
     let mut connection = infra.pool.acquire().await?;
-    store::list_pixels(&mut connection, owner).await
+    let mut pixels = store::list_pixels(&mut connection, caller.account_id()).await?;
+    pixels.retain(|pixel| caller.sites.include(pixel.pixel_id.as_str()));
+    Ok(pixels)
+}
+
+/// The number of pixels, and of those that are installed.
+async fn count_for(infra: &Infra, caller: &Caller) -> Result<(i64, i64)> {
+    if !caller.sites.are_all() {
+        let pixels = list_for(infra, caller).await?;
+        let is_installed = |pixel: &&Pixel| pixel.install_status == InstallStatus::Installed;
+        let installed = pixels.iter().filter(is_installed).count();
+        let count = |count: usize| i64::try_from(count).map_err(Error::internal);
+        return Ok((count(pixels.len())?, count(installed)?));
+    }
+    let (mut connection, owner) = (infra.pool.acquire().await?, caller.account_id());
+    let all = store::count_pixels(&mut connection, owner).await?;
+    Ok((all, store::count_installed_pixels(&mut connection, owner).await?))
 }
 
 /// How far an account has come with its setup.
@@ -80,10 +98,7 @@ impl Capability for ShowSetup {
     type Output = Setup;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Setup> {
-        let owner = caller.account_id();
-        let mut connection = infra.pool.acquire().await?;
-        let pixel_count = store::count_pixels(&mut connection, owner).await?;
-        let installed_count = store::count_installed_pixels(&mut connection, owner).await?;
+        let (pixel_count, installed_count) = count_for(infra, &caller).await?;
         Ok(Setup {
             good_standing: true,
             pixel_count,
@@ -106,7 +121,7 @@ impl Capability for ListPixels {
     type Output = PixelList;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<PixelList> {
-        Ok(list(infra, caller.account_id()).await?.into())
+        Ok(list_for(infra, &caller).await?.into())
     }
 }
 
@@ -120,7 +135,7 @@ impl Capability for CreatePixel {
          includes three pixels. Next: `configure_consent`. On localhost use `test_snippet`.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = PixelRequest;
     type Output = PixelView;
 

@@ -117,7 +117,9 @@ impl Capability for ListDeliveries {
         let endpoint_id = request.id()?;
         let mut connection = infra.pool.acquire().await?;
         find(&mut connection, &caller, endpoint_id).await?;
-        let last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
+        let mut last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
+        // The endpoint may have been told of other sites before.
+        last.retain(|delivery| caller.sites.are_all() || caller.sites.include(&delivery.place));
         let waiting = store::count_waiting(&mut connection, endpoint_id, MOST_COUNTED).await?;
         let view = |delivery| DeliveryView::of(delivery, caller.account_id());
         Ok(DeliveryList { deliveries: last.into_iter().map(view).collect(), waiting })

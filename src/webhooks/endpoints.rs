@@ -9,7 +9,7 @@ use super::format::{Format, SignatureKind};
 use super::input::{self, MAX_PIXELS, NewEndpoint, OfEndpoint, OnEndpoint};
 use super::signing::SigningSecret;
 use super::store::endpoints as store;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind as AccountEvent;
 use crate::accounts::lock_account;
@@ -37,7 +37,7 @@ impl Capability for CreateWebhook {
          answer.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = NewEndpoint;
     type Output = EndpointWithSecret;
 
@@ -94,7 +94,7 @@ impl Capability for ChangeWebhook {
         "Changes, pauses or resumes a webhook; what is left out stays.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = OnEndpoint;
     type Output = EndpointView;
 
@@ -169,7 +169,7 @@ impl Capability for DeleteWebhook {
             .described("Delete a webhook", "Deletes a webhook with what waits for it."),
     );
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = OfEndpoint;
     type Output = DeletedWebhook;
 
@@ -199,7 +199,7 @@ impl Capability for RotateWebhookSecret {
          a day.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = OfEndpoint;
     type Output = EndpointWithSecret;
 
@@ -228,13 +228,18 @@ impl Capability for RotateWebhookSecret {
     }
 }
 
+/// Whether all that an endpoint is told of concerns sites of the caller.
+pub fn is_seen_by(endpoint: &Endpoint, caller: &Caller) -> bool {
+    caller.sites.include_all(endpoint.pixels.as_deref())
+}
+
 pub async fn find(
     connection: &mut PgConnection,
     caller: &Caller,
     endpoint_id: Uuid,
 ) -> Result<Endpoint> {
     let found = store::find_endpoint(connection, caller.account_id(), endpoint_id).await?;
-    found.ok_or(Error::WebhookNotFound)
+    found.filter(|endpoint| is_seen_by(endpoint, caller)).ok_or(Error::WebhookNotFound)
 }
 
 /// The current signing secrets; empty if the present secret cannot be decrypted.

@@ -1,4 +1,5 @@
 use super::endpoint::{EndpointList, EndpointView};
+use super::endpoints::is_seen_by;
 use super::store::endpoints as store;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::{Capability, NoInput};
@@ -12,7 +13,8 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     let mut connection = infra.pool.acquire().await?;
     let now = infra.clock.now();
     let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
-    let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
+    let seen = endpoints.into_iter().filter(|endpoint| is_seen_by(endpoint, caller));
+    let views = seen.map(|endpoint| EndpointView::at(endpoint, now));
     // Addresses may contain secrets for writing to other services, so `read` sees them shortened.
     let webhooks = match caller.scope {
         Scope::Read => views.map(EndpointView::without_secrets).collect(),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::endpoints::locked;
 use super::input;
 use super::store::deliveries as store;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
@@ -47,7 +47,7 @@ impl Capability for ReplayDelivery {
             .described("Replay a delivery", "Sends one event to a webhook again."),
     );
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = OfDelivery;
     type Output = Replayed;
 
@@ -92,7 +92,7 @@ impl Capability for ReplayWebhook {
         "Sends all again to a webhook that happened since a moment and is kept.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = SinceOfEndpoint;
     type Output = Replayed;
 

@@ -13,7 +13,7 @@ use super::sending::outcome::Attempted;
 use super::store::claims;
 use super::store::deliveries::{self, Delivery};
 use super::store::waiting::{self, DueDelivery};
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
@@ -31,7 +31,7 @@ impl Capability for TestWebhook {
         "Sends a test event to a webhook and tells how it was answered.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = OfEndpoint;
     type Output = DeliveryView;
 

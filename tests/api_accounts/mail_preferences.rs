@@ -14,10 +14,11 @@ use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 const MAILS: &str = "/v1/account/mails";
 /// The mails that can be turned off.
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "trial_ending",
     "allowance",
     "payment_failed",
+    "key_expiring",
     "tag_vanished",
     "pixel_ending",
     "erasure_requests",
@@ -51,7 +52,7 @@ async fn every_mail_is_on_until_it_is_turned_off_one_by_one() {
     let app = App::spawn().await;
     let [ann, eve] = [app.account("ann@example.com").await, app.account("eve@example.com").await];
     let all = preferences(&app, &ann.key).await;
-    assert_eq!(all.as_object().unwrap().len(), 10);
+    assert_eq!(all.as_object().unwrap().len(), 11);
     let is_usual = |(name, on): (&String, &Value)| *on == json!(name != "weekly_digest");
     assert!(all.as_object().unwrap().iter().all(is_usual), "{all}");
     for switch in SWITCHES {

@@ -24,6 +24,7 @@ mod overview;
 mod pages;
 mod people;
 mod popup;
+mod restricted_members;
 mod screenshots;
 mod sessions;
 mod settings_and_deletion;

@@ -21,6 +21,7 @@ mod limits;
 mod lists;
 mod named_fields;
 mod negotiation;
+mod neighbour_sites;
 mod oauth;
 mod tenancy;
 mod transports;

@@ -210,7 +210,7 @@ pub async fn prove_own(
 }
 
 /// Returns whether the code proves that the caller reads the mailbox, and uses it up. Without a mail server,
-/// a full key of the account replaces the code. The caller commits whatever the inner result is.
+/// a full key for all sites of the account replaces the code. The caller commits whatever the inner result is.
 pub async fn prove(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -220,7 +220,7 @@ pub async fn prove(
     code: Option<&str>,
 ) -> Result<Result<()>> {
     if !infra.outbox.mailer.is_configured() {
-        return prove_by_key(connection, caller.account_id(), code).await;
+        return prove_by_key(connection, infra, caller.account_id(), code).await;
     }
     let (now, asker) = (infra.clock.now(), asker_of(caller));
     if let Err(refusal) = evaluate(connection, now, &asker, purpose, address, code).await? {
@@ -253,7 +253,7 @@ pub async fn prove_change(
     codes: &ChangeCodes<'_>,
 ) -> Result<Result<Shown>> {
     if !infra.outbox.mailer.is_configured() {
-        let shown = prove_by_key(connection, caller.account_id(), codes.new).await?;
+        let shown = prove_by_key(connection, infra, caller.account_id(), codes.new).await?;
         return Ok(shown.map(|()| Shown::BothMailboxes));
     }
     let (now, purpose) = (infra.clock.now(), CodePurpose::ChangeEmail);
@@ -277,13 +277,14 @@ pub async fn prove_change(
 
 async fn prove_by_key(
     connection: &mut PgConnection,
+    infra: &Infra,
     account_id: &AccountId,
     key: Option<&str>,
 ) -> Result<Result<()>> {
     let key = key.unwrap_or_default().trim();
-    Ok(match look_up_key(connection, key).await? {
-        KeyLookup::Valid { account, scope: Scope::Full, .. }
-            if account.account_id == *account_id =>
+    Ok(match look_up_key(connection, key, infra.clock.now()).await? {
+        KeyLookup::Valid { account, scope: Scope::Full, sites, .. }
+            if account.account_id == *account_id && sites.are_all() =>
         {
             Ok(())
         }

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 use crate::accounts::account::{Account, Status};
 use crate::accounts::members::member::membership_in;
 use crate::accounts::scope::Scope;
+use crate::accounts::sites::Sites;
 use crate::accounts::store;
 use crate::error::Result;
 
@@ -17,6 +18,8 @@ pub struct Holder {
     pub client_id: String,
     pub account: Account,
     pub scope: Scope,
+    /// Those of the member.
+    pub sites: Sites,
 }
 
 /// Whether a member may let an app do what a scope permits: Admins all, others what they may do themselves.
@@ -43,5 +46,6 @@ pub async fn find(
         store::update_grant_used(connection, grant_id, now).await?;
     }
     let (grant_id, client_id, scope) = (row.grant_id, row.client_id, row.scope);
-    Ok(Some(Holder { grant_id, client_id, account: membership.account, scope }))
+    let (account, sites) = (membership.account, membership.sites);
+    Ok(Some(Holder { grant_id, client_id, account, scope, sites }))
 }

@@ -128,10 +128,12 @@ impl Capability for RevokeGrant {
     }
 }
 
-/// Lists the grants that a member sees: with full or read scope all of the account, else the member's own.
+/// Lists the grants that a member sees: with full or read scope and all sites those of the account, else the
+/// member's own.
 pub async fn list_seen(infra: &Infra, member: &Member) -> Result<Vec<GrantView>> {
     let mut grants = list_grants(infra, &member.account.account_id).await?.grants;
-    grants.retain(|grant| member.role != Scope::Operate || grant.made_by == member.address);
+    let sees_all = member.role != Scope::Operate && member.sites.are_all();
+    grants.retain(|grant| sees_all || grant.made_by == member.address);
     Ok(grants)
 }
 

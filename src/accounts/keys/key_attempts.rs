@@ -74,7 +74,9 @@ impl<'r> KeyAttempts<'r> {
                 self.memory.uses.note(hash).await;
             }
             Err(_) if !is_limited => {}
-            Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. }) => {
+            Err(
+                Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyExpired,
+            ) => {
                 self.memory.proven.remove(&hash).await;
                 self.count_failure().await?;
             }

@@ -1,11 +1,11 @@
+use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use crate::accounts::access::{
-    Access, AnyKey, Credentials, KeyHolder, KeyRefusals, Presented, SignupToken,
-};
+use super::key_refusals::KeyRefusals;
+use crate::accounts::access::{Access, AnyKey, Credentials, KeyHolder, Presented, SignupToken};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{
@@ -16,16 +16,19 @@ use crate::accounts::mails::safety;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::service::Accounts;
+use crate::accounts::site_choice;
 use crate::accounts::store;
 use crate::accounts::tool::Tool;
+use crate::clock::Timestamp;
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::once;
-use crate::types::ids::AccountId;
+use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
 
 const MAX_NAME: usize = 100;
+const MAX_DAYS: i64 = 730;
 
 /// What the new key is called, and what it may ask for.
 #[derive(Default, Deserialize, JsonSchema, ToSchema)]
@@ -40,14 +43,17 @@ pub struct KeyRequest {
     pub name: Option<String>,
     /// What it may ask for; `full` when left out.
     pub scope: Option<Scope>,
+    /// Days until it ends; never, or with the key that issues it, when left out.
+    #[schemars(range(min = 1, max = 730))]
+    #[schema(minimum = 1, maximum = 730, example = 90)]
+    pub expires_in_days: Option<i64>,
+    /// The only pixels that it may use, 1 to 100; all when left out.
+    #[schema(value_type = Option<Vec<PixelId>>)]
+    pub pixels: Option<Vec<String>>,
 }
 
 impl KeyRequest {
-    fn scope(&self) -> Scope {
-        self.scope.unwrap_or(Scope::Full)
-    }
-
-    fn check(&self) -> Result<Option<&str>> {
+    fn check(self) -> Result<Self> {
         let name = present(self.name.as_deref());
         let fits =
             |name: &str| name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
@@ -56,8 +62,36 @@ impl KeyRequest {
             let problem = FieldError::new(&[BODY, "name"], problem, "value_error");
             return Err(Error::Validation(vec![problem]));
         }
-        Ok(name)
+        if self.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
+            return Err(wrong_days());
+        }
+        Ok(self)
     }
+
+    fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.expires_in_days.map(|days| now + Duration::days(days))
+    }
+
+    fn terms<'a>(
+        &'a self,
+        origin: KeyOrigin,
+        now: DateTime<Utc>,
+        actor: &'a Actor,
+    ) -> KeyTerms<'a> {
+        KeyTerms {
+            origin,
+            name: present(self.name.as_deref()),
+            scope: self.scope.unwrap_or(Scope::Full),
+            pixels: self.pixels.as_deref(),
+            expires_at: self.expires_at(now),
+            actor,
+        }
+    }
+}
+
+fn wrong_days() -> Error {
+    let problem = "must be from 1 to 730";
+    Error::Validation(vec![FieldError::new(&[BODY, "expires_in_days"], problem, "value_error")])
 }
 
 /// A new key as its caller reads it, this once.
@@ -67,11 +101,18 @@ pub struct IssuedKey {
     pub api_key: String,
     /// The key's first 12 characters.
     pub prefix: String,
+    /// Only for a key that ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
-impl From<ApiKey> for IssuedKey {
-    fn from(key: ApiKey) -> Self {
-        Self { api_key: key.expose().to_owned(), prefix: key.prefix().to_owned() }
+impl IssuedKey {
+    fn new(key: &ApiKey, terms: &KeyTerms<'_>) -> Self {
+        Self {
+            api_key: key.expose().to_owned(),
+            prefix: key.prefix().to_owned(),
+            expires_at: terms.expires_at.map(Timestamp),
+        }
     }
 }
 
@@ -108,7 +149,11 @@ impl Capability for IssueApiKey {
             Error::AccountNotActive,
             Error::ConfirmEmailFirst,
             Error::KeyAllowanceReached,
+            Error::PixelNotFound,
+            Error::RestrictedToSites,
             missing_field("name"),
+            wrong_days(),
+            site_choice::wrong_number(),
         ];
         own.into_iter()
             .chain(SignupToken::refusals())
@@ -144,15 +189,15 @@ async fn issue_with_token(
 ) -> Result<IssuedKey> {
     let account_id = account_id.ok_or(Error::AccountIdRequired)?;
     let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let request = request?;
-    let (name, scope) = (request.check()?, request.scope());
+    let request = request?.check()?;
     let mut transaction = infra.pool.begin().await?;
-    let now = infra.clock.now();
+    let (now, actor) = (infra.clock.now(), &Actor::SignupToken);
+    let terms = request.terms(KeyOrigin::SignupToken, now, actor);
     let token = Some(token);
-    let key = issue_key_for_signup(&mut transaction, now, &account_id, token, name, scope).await?;
-    let (told, actor) = ((key.prefix(), name, scope), &Actor::SignupToken);
+    let key = issue_key_for_signup(&mut transaction, now, &account_id, token, terms).await?;
+    let told = (key.prefix(), terms.name, terms.scope);
     let mail = safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
-    let issued = IssuedKey::from(key);
+    let issued = IssuedKey::new(&key, &terms);
     once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
@@ -173,41 +218,44 @@ async fn issue_with_key(
     if account_id.is_some_and(|named| named != caller.account_id().as_str()) {
         return Err(Error::AccountNotFound);
     }
-    let request = request?;
-    let (account_id, name) = (caller.account_id(), request.check()?);
+    let request = request?.check()?;
+    let account_id = caller.account_id();
     let mut transaction = infra.pool.begin().await?;
-    let origin = match key {
-        Some(key) => origin_of(&mut transaction, account_id, key).await?,
+    let (origin, end) = match key {
+        Some(key) => origin_of(&mut transaction, infra, account_id, key).await?,
         None => {
             store::lock_account(&mut transaction, account_id).await?;
             recheck(&mut transaction, infra.clock.now(), &caller).await?;
-            KeyOrigin::Member
+            (KeyOrigin::Member, None)
         }
     };
     let now = infra.clock.now();
-    let (scope, actor) = (request.scope(), &caller.actor);
-    let terms = KeyTerms { origin, name, scope, actor };
-    let issued = issue_api_key(&mut transaction, now, account_id, terms).await?;
-    let told = (issued.prefix(), name, scope);
-    let mail = safety::put_new_key(&mut transaction, infra, account_id, told, actor).await?;
-    let issued = IssuedKey::from(issued);
+    let mut terms = request.terms(origin, now, &caller.actor);
+    // A key that ends leaves none behind that lasts longer.
+    terms.expires_at = terms.expires_at.into_iter().chain(end).min();
+    let key = issue_api_key(&mut transaction, now, account_id, terms).await?;
+    let told = (key.prefix(), terms.name, terms.scope);
+    let mail = safety::put_new_key(&mut transaction, infra, account_id, told, terms.actor).await?;
+    let issued = IssuedKey::new(&key, &terms);
     once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
 }
 
-/// Returns the origin of the caller's key, which the new key inherits. Looked up again under the
+/// Returns the origin and the end of the caller's key, which the new key inherits. Looked up again under the
 /// lock, so that a key revoked a moment ago leaves no new one behind.
 async fn origin_of(
     connection: &mut PgConnection,
+    infra: &Infra,
     account_id: &AccountId,
     key: &str,
-) -> Result<KeyOrigin> {
+) -> Result<(KeyOrigin, Option<DateTime<Utc>>)> {
     store::lock_account(connection, account_id).await?;
-    match look_up_key(connection, key).await? {
-        KeyLookup::Valid { origin, .. } => Ok(origin),
+    match look_up_key(connection, key, infra.clock.now()).await? {
+        KeyLookup::Valid { origin, expires_at, .. } => Ok((origin, expires_at)),
         KeyLookup::Revoked => Err(KeyRefusals::who_am_i().revoked),
+        KeyLookup::Expired => Err(Error::ApiKeyExpired),
         KeyLookup::Unknown => Err(KeyRefusals::who_am_i().unknown),
     }
 }

@@ -1,10 +1,11 @@
 pub mod key_attempts;
 pub mod key_issuing;
+pub mod key_refusals;
 pub mod key_uses;
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -24,9 +25,12 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
-use crate::types::ids::AccountId;
+use crate::types::ids::{AccountId, PixelId};
 
-/// A key that works, without its secret.
+/// For so long a key that has expired stays in the list.
+pub const EXPIRED_LISTED: Duration = Duration::days(30);
+
+/// A key that works or has expired, without its secret.
 #[derive(Serialize, JsonSchema, ToSchema)]
 pub struct KeyView {
     /// The key's first 12 characters.
@@ -36,11 +40,19 @@ pub struct KeyView {
     #[schema(required = true)]
     pub name: Option<String>,
     pub scope: Scope,
+    /// The only pixels that it may use; null for all of the account.
+    #[schema(required = true, value_type = Option<Vec<PixelId>>)]
+    pub pixels: Option<Vec<String>>,
     /// Who made it: the address of a member, the prefix of another key, `signup token` or `operator`; null
     /// for a key from before this was noted.
     #[schema(required = true, example = "ann@shop.example")]
     pub made_by: Option<String>,
     pub created_at: Timestamp,
+    /// Null for a key that works until it is revoked.
+    #[schema(required = true)]
+    pub expires_at: Option<Timestamp>,
+    /// Whether that time has passed: the key is refused, and leaves the list 30 days later.
+    pub expired: bool,
     /// To the hour; null for a key that was never used.
     #[schema(required = true)]
     pub last_used_at: Option<Timestamp>,
@@ -53,20 +65,33 @@ impl fmt::Display for KeyView {
         let (prefix, issued) = (&self.prefix, day(&self.created_at));
         let name = self.name.as_deref().unwrap_or_default();
         let scope = self.scope.as_str();
-        let line = format!("{prefix}  {scope:<7}  issued {issued}  used {used:<16}  {name}");
+        let ends = match (&self.expires_at, self.expired) {
+            (Some(end), true) => format!("expired {}  ", day(end)),
+            (Some(end), false) => format!("expires {}  ", day(end)),
+            (None, _) => String::new(),
+        };
+        let sites = match &self.pixels {
+            Some(pixels) => format!("pixels {}  ", pixels.join(",")),
+            None => String::new(),
+        };
+        let line =
+            format!("{prefix}  {scope:<7}  issued {issued}  used {used:<16}  {ends}{sites}{name}");
         formatter.write_str(line.trim_end())
     }
 }
 
-/// The account's keys that work, oldest first.
+/// The account's keys that work, and those that expired in the last 30 days, oldest first.
 #[derive(Serialize, JsonSchema, ToSchema)]
 pub struct KeyList {
     pub api_keys: Vec<KeyView>,
 }
 
-impl From<LiveKey> for KeyView {
-    fn from(key: LiveKey) -> Self {
+impl KeyView {
+    fn at(key: LiveKey, now: DateTime<Utc>) -> Self {
         Self {
+            expired: key.expires_at.is_some_and(|end| end <= now),
+            expires_at: key.expires_at.map(Timestamp),
+            pixels: key.sites.listed().map(<[String]>::to_vec),
             prefix: key.prefix,
             name: key.name,
             scope: key.scope,
@@ -79,8 +104,9 @@ impl From<LiveKey> for KeyView {
 
 pub async fn list_keys(infra: &Infra, account_id: &AccountId) -> Result<KeyList> {
     let mut connection = infra.pool.acquire().await?;
-    let keys = store::list_live_keys(&mut connection, account_id).await?;
-    Ok(KeyList { api_keys: keys.into_iter().map(KeyView::from).collect() })
+    let now = infra.clock.now();
+    let keys = store::list_live_keys(&mut connection, account_id, now - EXPIRED_LISTED).await?;
+    Ok(KeyList { api_keys: keys.into_iter().map(|key| KeyView::at(key, now)).collect() })
 }
 
 /// A key that has ended.
@@ -153,14 +179,15 @@ fn is_prefix(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// The account's keys that work, and those that expired lately.
 pub struct ListApiKeys;
 
 impl Capability for ListApiKeys {
     const NAME: &'static str = "list_api_keys";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
         "List API keys",
-        "Lists the account's API keys that work: prefix, name, when they were issued and last \
-         used (to the hour). Secrets are never shown again.",
+        "Lists the account's API keys that work or expired in the last 30 days: prefix, name, pixels, \
+         when they were issued, expire and were last used (to the hour). Secrets are never shown again.",
     ));
     type Part = Infra;
     type Access = KeyHolder<Oversees>;

@@ -1,3 +1,4 @@
+pub mod key_expiry;
 pub mod owners_mail;
 pub mod preferences;
 pub mod safety;

@@ -28,6 +28,8 @@ pub struct MailPreferences {
     /// 80 % and 100 % of the month's contacts are used.
     pub allowance: bool,
     pub payment_failed: bool,
+    /// A key expires in 7 days.
+    pub key_expiring: bool,
     /// The tag of an installed site is no longer found.
     pub tag_vanished: bool,
     /// A pixel that was never used ends in 7 days.
@@ -50,6 +52,7 @@ pub struct MailChange {
     pub trial_ending: Option<bool>,
     pub allowance: Option<bool>,
     pub payment_failed: Option<bool>,
+    pub key_expiring: Option<bool>,
     pub tag_vanished: Option<bool>,
     pub pixel_ending: Option<bool>,
     pub erasure_requests: Option<bool>,

@@ -157,7 +157,8 @@ fn permitted(scope: Scope) -> String {
     may.to_owned()
 }
 
-fn shown(name: &str) -> String {
+/// The name of a key or an app, as far as a mail may repeat it.
+pub fn shown(name: &str) -> String {
     if is_plain(name) { name.to_owned() } else { "as the console shows it".to_owned() }
 }
 

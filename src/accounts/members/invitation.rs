@@ -57,11 +57,12 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         "operate" => "Editor",
         _ => "Read-only",
     };
+    let sites = if stored.sites.are_all() { "" } else { ", for some of its sites" };
     let base_url = infra.base_url();
     let notice = Notice {
         subject: "You are a member of an Assent account".to_owned(),
         paragraphs: vec![
-            format!("{who} has made this address a member. Your role is {role}."),
+            format!("{who} has made this address a member. Your role is {role}{sites}."),
             format!("Sign in with this address at {base_url}/console; there is no password."),
             "You do not know the account? Then do nothing. Its members see this address, and when it \
              signs in to the account or enters it; they learn nothing else of you."

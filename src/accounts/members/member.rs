@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::accounts::account::Account;
 use crate::accounts::scope::Scope;
-use crate::accounts::store;
+use crate::accounts::sites::Sites;
+use crate::accounts::store::{self, StoredMember};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -22,6 +23,7 @@ pub struct Member {
     pub member_id: Option<Uuid>,
     pub address: String,
     pub role: Scope,
+    pub sites: Sites,
     pub session_id: Uuid,
     pub token_hash: Vec<u8>,
     pub signed_in_at: DateTime<Utc>,
@@ -39,11 +41,17 @@ pub struct Membership {
     pub account: Account,
     pub member_id: Option<Uuid>,
     pub role: Scope,
+    pub sites: Sites,
 }
 
 impl Membership {
     pub fn of_own(account: Account) -> Self {
-        Self { account, member_id: None, role: Scope::Full }
+        Self { account, member_id: None, role: Scope::Full, sites: Sites::ALL }
+    }
+
+    fn of_stored(account: Account, stored: StoredMember) -> Self {
+        let (member_id, role) = (Some(stored.member_id), stored.role);
+        Self { account, member_id, role, sites: stored.sites }
     }
 }
 
@@ -60,8 +68,7 @@ pub async fn memberships_of(
     let mut memberships = own.map(Membership::of_own).into_iter().collect::<Vec<_>>();
     for stored in store::list_memberships_of(connection, address).await? {
         let account = store::find_account(connection, &stored.account_id).await?;
-        let (member_id, role) = (Some(stored.member_id), stored.role);
-        memberships.extend(account.map(|account| Membership { account, member_id, role }));
+        memberships.extend(account.map(|account| Membership::of_stored(account, stored)));
     }
     Ok(memberships)
 }
@@ -98,9 +105,5 @@ async fn membership_of(
         return Ok(Some(Membership::of_own(account)));
     }
     let stored = store::find_member(connection, &account.account_id, address).await?;
-    Ok(stored.map(|stored| Membership {
-        account,
-        member_id: Some(stored.member_id),
-        role: stored.role,
-    }))
+    Ok(stored.map(|stored| Membership::of_stored(account, stored)))
 }

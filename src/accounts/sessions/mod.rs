@@ -145,7 +145,7 @@ pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     let (account_id, address) = (&session.account_id, session.address);
     let membership = membership_in(&mut connection, account_id, &address).await?;
     let membership = membership.filter(|it| it.member_id == session.member_id);
-    let Some(Membership { account, member_id, role }) = membership else { return Ok(None) };
+    let Some(Membership { account, member_id, role, sites }) = membership else { return Ok(None) };
     if now - session.last_seen_at >= SEEN_EVERY {
         store::update_seen(&mut connection, session.session_id, now).await?;
     }
@@ -155,6 +155,7 @@ pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
         member_id,
         address,
         role,
+        sites,
         session_id,
         token_hash,
         signed_in_at,
@@ -179,7 +180,8 @@ pub struct SessionView {
 pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     let mut connection = infra.pool.acquire().await?;
     let (account_id, now) = (&member.account.account_id, infra.clock.now());
-    let may_see = |row: &store::Row| member.role == Scope::Full || row.address == member.address;
+    let sees_all = member.role == Scope::Full && member.sites.are_all();
+    let may_see = |row: &store::Row| sees_all || row.address == member.address;
     let mut rows = store::list_sessions(&mut connection, account_id, now).await?;
     rows.retain(may_see);
     // Without a mail server, nothing has shown that the person can read the address.

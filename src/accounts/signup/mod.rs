@@ -68,10 +68,13 @@ async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Result<b
     }
     match AnyKey::<Reads>::admit(accounts, credentials.clone()).await {
         Ok(caller) if caller.is_unlimited() && caller.account.status == Status::Active => {
+            caller.sites.require_all()?;
             Governs::check(caller.scope).map(|()| true)
         }
         Ok(_) => Ok(false),
-        Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. }) => Ok(false),
+        Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyExpired) => {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }
@@ -123,6 +126,7 @@ impl Capability for CreateAccount {
             Error::EmailRegistered,
             Error::ExternalUserRegistered,
             Error::ConfirmationMailFailed,
+            Error::RestrictedToSites,
             Error::ScopeNotAllowed,
             Error::TooManyRequests { retry_after: 20 },
         ]

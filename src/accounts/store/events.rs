@@ -32,19 +32,23 @@ pub async fn insert_event(connection: &mut PgConnection, new: &NewEvent<'_>) -> 
     Ok(())
 }
 
+/// Lists events, newest first: all, or those with one of these subjects.
 pub async fn list_events(
     connection: &mut PgConnection,
     account_id: &AccountId,
+    subjects: Option<&[String]>,
     before: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<EventView>> {
     let rows = query!(
         "SELECT event_id, happened_at, kind, actor, subject FROM account_events
          WHERE account_id = $1 AND ($2::uuid IS NULL OR event_id < $2)
+             AND ($4::text[] IS NULL OR subject = ANY($4))
          ORDER BY event_id DESC LIMIT $3",
         account_id.as_str(),
         before,
         limit,
+        subjects,
     )
     .fetch_all(connection)
     .await?;

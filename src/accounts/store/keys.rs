@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::accounts::scope::Scope;
+use crate::accounts::sites::Sites;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -11,6 +12,8 @@ pub struct NewKey<'a> {
     pub prefix: &'a str,
     pub name: Option<&'a str>,
     pub scope: Scope,
+    pub sites: &'a Sites,
+    pub expires_at: Option<DateTime<Utc>>,
     pub from_signup_token: bool,
     pub made_by: &'a str,
     pub created_at: DateTime<Utc>,
@@ -19,8 +22,9 @@ pub struct NewKey<'a> {
 pub async fn insert_api_key(connection: &mut PgConnection, new: &NewKey<'_>) -> Result<()> {
     query!(
         "INSERT INTO api_keys
-             (key_hash, account_id, prefix, name, scope, from_signup_token, made_by, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+             (key_hash, account_id, prefix, name, scope, from_signup_token, made_by, created_at,
+              pixels, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         new.key_hash,
         new.account_id.as_str(),
         new.prefix,
@@ -29,6 +33,8 @@ pub async fn insert_api_key(connection: &mut PgConnection, new: &NewKey<'_>) -> 
         new.from_signup_token,
         new.made_by,
         new.created_at,
+        new.sites.listed(),
+        new.expires_at,
     )
     .execute(connection)
     .await?;
@@ -39,8 +45,10 @@ pub struct ApiKeyRow {
     pub account_id: AccountId,
     pub prefix: String,
     pub scope: Scope,
+    pub sites: Sites,
     pub from_signup_token: bool,
     pub revoked_at: Option<DateTime<Utc>>,
+    pub expires_at: Option<DateTime<Utc>>,
 }
 
 pub async fn find_api_key(
@@ -49,8 +57,8 @@ pub async fn find_api_key(
 ) -> Result<Option<ApiKeyRow>> {
     let row = query_as!(
         ApiKeyRow,
-        "SELECT account_id, prefix, scope, from_signup_token, revoked_at FROM api_keys
-         WHERE key_hash = $1",
+        "SELECT account_id, prefix, scope, pixels AS sites, from_signup_token, revoked_at, expires_at
+         FROM api_keys WHERE key_hash = $1",
         key_hash,
     )
     .fetch_optional(connection)
@@ -58,11 +66,17 @@ pub async fn find_api_key(
     Ok(row)
 }
 
-/// Counts the active keys. The caller locks the account's row, so that the number stays true.
-pub async fn count_live_keys(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
+/// Counts the keys that work. The caller locks the account's row, so that the number stays true.
+pub async fn count_live_keys(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<i64> {
     let count = query_scalar!(
-        "SELECT count(*) AS \"count!\" FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL",
+        "SELECT count(*) AS \"count!\" FROM api_keys
+         WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
         account_id.as_str(),
+        now,
     )
     .fetch_one(connection)
     .await?;
@@ -83,21 +97,28 @@ pub struct LiveKey {
     pub prefix: String,
     pub name: Option<String>,
     pub scope: Scope,
+    pub sites: Sites,
     /// The actor, named as in the account's events; `None` for keys older than this column.
     pub made_by: Option<String>,
     pub created_at: DateTime<Utc>,
+    pub expires_at: Option<DateTime<Utc>>,
     pub last_used_at: Option<DateTime<Utc>>,
 }
 
+/// Lists the keys that are not revoked, oldest first, without those that expired before a time.
 pub async fn list_live_keys(
     connection: &mut PgConnection,
     account_id: &AccountId,
+    expired_since: DateTime<Utc>,
 ) -> Result<Vec<LiveKey>> {
     let keys = query_as!(
         LiveKey,
-        "SELECT prefix, name, scope, made_by, created_at, last_used_at FROM api_keys
-         WHERE account_id = $1 AND revoked_at IS NULL ORDER BY created_at, prefix",
+        "SELECT prefix, name, scope, pixels AS sites, made_by, created_at, expires_at, last_used_at
+         FROM api_keys
+         WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+         ORDER BY created_at, prefix",
         account_id.as_str(),
+        expired_since,
     )
     .fetch_all(connection)
     .await?;
@@ -108,12 +129,15 @@ pub async fn find_scope_of_live_key(
     connection: &mut PgConnection,
     account_id: &AccountId,
     prefix: &str,
+    now: DateTime<Utc>,
 ) -> Result<Option<Scope>> {
     let scope = query_scalar!(
         "SELECT scope FROM api_keys
-         WHERE account_id = $1 AND prefix = $2 AND revoked_at IS NULL",
+         WHERE account_id = $1 AND prefix = $2 AND revoked_at IS NULL
+             AND (expires_at IS NULL OR expires_at > $3)",
         account_id.as_str(),
         prefix,
+        now,
     )
     .fetch_optional(connection)
     .await?;

@@ -3,6 +3,7 @@ use sqlx::{PgConnection, query, query_as};
 use uuid::Uuid;
 
 use crate::accounts::scope::Scope;
+use crate::accounts::sites::Sites;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -12,6 +13,7 @@ pub struct StoredMember {
     pub account_id: AccountId,
     pub email: String,
     pub role: Scope,
+    pub sites: Sites,
     pub created_at: DateTime<Utc>,
 }
 
@@ -19,7 +21,7 @@ macro_rules! select_member {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
             StoredMember,
-            "SELECT member_id, account_id, email, role, created_at FROM members " + $rest,
+            "SELECT member_id, account_id, email, role, pixels AS sites, created_at FROM members " + $rest,
             $($argument),+
         )
     };
@@ -60,12 +62,13 @@ pub async fn find_member_by_id(
 
 pub async fn insert_member(connection: &mut PgConnection, stored: &StoredMember) -> Result<()> {
     query!(
-        "INSERT INTO members (member_id, account_id, email, role, created_at)
-         VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO members (member_id, account_id, email, role, pixels, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
         stored.member_id,
         stored.account_id.as_str(),
         stored.email,
         stored.role.as_str(),
+        stored.sites.listed(),
         stored.created_at,
     )
     .execute(connection)
@@ -73,12 +76,14 @@ pub async fn insert_member(connection: &mut PgConnection, stored: &StoredMember)
     Ok(())
 }
 
+/// Stores the role and the sites.
 pub async fn update_role(connection: &mut PgConnection, stored: &StoredMember) -> Result<()> {
     query!(
-        "UPDATE members SET role = $3 WHERE account_id = $1 AND member_id = $2",
+        "UPDATE members SET role = $3, pixels = $4 WHERE account_id = $1 AND member_id = $2",
         stored.account_id.as_str(),
         stored.member_id,
         stored.role.as_str(),
+        stored.sites.listed(),
     )
     .execute(connection)
     .await?;

@@ -55,7 +55,7 @@ fn key_request(body: &Body) -> Result<KeyRequest> {
 
 /// List the account's API keys
 ///
-/// Those that work, oldest first, without their secrets.
+/// Those that work and those that expired in the last 30 days, oldest first, without their secrets.
 #[utoipa::path(
     tag = "Accounts",
     responses((status = 200, description = "The keys", body = KeyList)),

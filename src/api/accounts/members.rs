@@ -4,10 +4,11 @@ use rocket::{delete, get, patch, post};
 
 use crate::accounts::capability::NoInput;
 use crate::accounts::input::{OnMember, Removal, wrong_revoke_keys};
+use crate::accounts::members::inviting::{Invitation, InviteMember};
 use crate::accounts::members::member_list::{
-    ChangeMember, Invitation, InviteMember, ListMembers, MemberList, MemberView, RemoveMember,
-    RoleChange,
+    ChangeMember, ListMembers, MemberList, RemoveMember, RoleChange,
 };
+use crate::accounts::members::member_view::MemberView;
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;
@@ -51,7 +52,7 @@ async fn invite(call: Call<'_, InviteMember>, body: Body) -> Result<Custom<Json<
     Ok(Custom(Status::Created, Json(member)))
 }
 
-/// Give a member another role
+/// Give a member another role, or other sites
 #[utoipa::path(
     tag = "Accounts",
     params(("member_id" = Uuid, Path)),
@@ -64,9 +65,9 @@ async fn change(
     member_id: &str,
     body: Body,
 ) -> Result<Json<MemberView>> {
-    let on_member = |RoleChange { role, code }| {
+    let on_member = |RoleChange { role, pixels, all_pixels, code }| {
         let member_id = member_id.to_owned();
-        OnMember { member_id, role, code }
+        OnMember { member_id, role, pixels, all_pixels, code }
     };
     call.with_body(&body, on_member).await.map(Json)
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::digests::{DigestReader, Digests};
 use super::entry::ImportStatus;
 use super::store;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
 use crate::accounts::lock_account;
@@ -46,7 +46,7 @@ pub struct ImportSuppressions;
 impl Capability for ImportSuppressions {
     const NAME: &'static str = "import_suppressions";
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = List;
     type Output = OpenedImport;
 
@@ -159,7 +159,7 @@ impl Capability for ShowSuppressionImport {
          /v1/suppressions/import`.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Oversees>;
+    type Access = AllSites<Oversees>;
     type Input = OfImport;
     type Output = ImportStatus;
 

@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::entry::Suppression;
 use super::store;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Oversees;
 use crate::accounts::tool::Tool;
@@ -42,7 +42,7 @@ impl Capability for ListSuppressions {
          before.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Oversees>;
+    type Access = AllSites<Oversees>;
     type Input = PageRequest;
     type Output = SuppressionPage;
 

@@ -1,7 +1,7 @@
 use super::entry::{PlacedImport, Suppression};
 use super::store;
 use super::suppress::OfPerson;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::scope::Oversees;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub struct ShowPerson;
 impl Capability for ShowPerson {
     const NAME: &'static str = "show_person";
     type Part = Infra;
-    type Access = GoodStanding<Oversees>;
+    type Access = AllSites<Oversees>;
     type Input = OfPerson;
     type Output = Person;
 
@@ -46,7 +46,7 @@ pub struct ListImports;
 impl Capability for ListImports {
     const NAME: &'static str = "list_suppression_imports";
     type Part = Infra;
-    type Access = GoodStanding<Oversees>;
+    type Access = AllSites<Oversees>;
     type Input = NoInput;
     type Output = Vec<PlacedImport>;
 

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::SuppressionSource;
 use super::store;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
 use crate::accounts::lock_account;
@@ -41,7 +41,7 @@ impl Capability for SuppressPerson {
          undone.",
     ));
     type Part = Contacts;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = OfPerson;
     type Output = SuppressionState;
 
@@ -82,7 +82,7 @@ impl Capability for UnsuppressPerson {
             .described("Lift a suppression", "Lets a suppressed person be stored again."),
     );
     type Part = Infra;
-    type Access = GoodStanding<Governs>;
+    type Access = AllSites<Governs>;
     type Input = OfPerson;
     type Output = SuppressionState;
 

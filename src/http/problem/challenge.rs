@@ -8,7 +8,7 @@ use crate::error::Error;
 /// defines for Bearer tokens. Signup tokens have their own header, so the scheme's name is ours.
 pub fn challenge(error: &Error, request: &Request<'_>) -> &'static str {
     match error {
-        Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } => {
+        Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyExpired => {
             r#"Bearer realm="assent", error="invalid_token""#
         }
         Error::SignupTokenExpired => SIGNUP_TOKEN_DOES_NOT_DO,

@@ -41,6 +41,8 @@ text_enum! {
         NewKey = "new_key",
         NewSignIn = "new_sign_in",
         NewGrant = "new_grant",
+        /// A key works for some days only.
+        KeyExpiring = "key_expiring",
         TrialEnding = "trial_ending",
         /// A trial or a subscription has ended, and identification is paused.
         CoverageEnded = "coverage_ended",
@@ -75,6 +77,7 @@ impl Kind {
             | Self::NewKey
             | Self::NewSignIn
             | Self::NewGrant
+            | Self::KeyExpiring
             | Self::TrialEnding
             | Self::CoverageEnded
             | Self::AllowanceReached

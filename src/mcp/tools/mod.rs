@@ -17,9 +17,8 @@ use crate::accounts::codes::account_code_order::OrderCode;
 use crate::accounts::keys::key_issuing::IssueApiKey;
 use crate::accounts::keys::{ListApiKeys, RevokeApiKey};
 use crate::accounts::mails::preferences::{ChangeMailPreferences, ReadMailPreferences};
-use crate::accounts::members::member_list::{
-    ChangeMember, InviteMember, ListMembers, RemoveMember,
-};
+use crate::accounts::members::inviting::InviteMember;
+use crate::accounts::members::member_list::{ChangeMember, ListMembers, RemoveMember};
 use crate::accounts::plans::ListPlans;
 use crate::accounts::profile::{AccountChange, ChangeAccount, Profile};
 use crate::accounts::signup::CreateAccount;

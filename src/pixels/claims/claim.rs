@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use super::evidence::{self, Evidence, Proof};
 use super::host_claim;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
@@ -254,7 +254,7 @@ impl Capability for VerifyClaim {
          wait for the DNS, or publish the page, and call again.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = OfClaim;
     type Output = PixelView;
 

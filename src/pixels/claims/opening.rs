@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::claim::{find, lock_owner, refuse_if_at_work};
 use super::evidence;
-use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::scope::Operates;
@@ -52,7 +52,7 @@ impl Capability for ClaimHost {
          then `verify_claim`.",
     ));
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = PixelRequest;
     type Output = OpenedClaim;
 
@@ -130,7 +130,7 @@ pub struct ShowClaim;
 impl Capability for ShowClaim {
     const NAME: &'static str = "show_claim";
     type Part = Infra;
-    type Access = GoodStanding<Operates>;
+    type Access = AllSites<Operates>;
     type Input = OfClaim;
     type Output = ClaimView;
 

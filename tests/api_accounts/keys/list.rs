@@ -67,7 +67,17 @@ async fn the_list_tells_keys_apart_without_their_secrets() {
     let column = |name: &str| keys.iter().map(|key| key[name].clone()).collect::<Vec<_>>();
     assert_eq!(
         fields(&keys[0]),
-        ["created_at", "last_used_at", "made_by", "name", "prefix", "scope"]
+        [
+            "created_at",
+            "expired",
+            "expires_at",
+            "last_used_at",
+            "made_by",
+            "name",
+            "pixels",
+            "prefix",
+            "scope"
+        ]
     );
     assert_eq!(column("prefix"), [&ann.key[..12], &second[..12], &third[..12]]);
     assert_eq!(column("name"), [Value::Null, json!("shop server"), Value::Null]);

@@ -3,6 +3,7 @@
 mod creators;
 mod credentials;
 mod credentials_after_events;
+mod expiry;
 mod issuing;
 mod list;
 mod scopes;

@@ -29,7 +29,7 @@ test('members are invited, changed and removed, and the audit log lists it', asy
   await bob.getByRole('link', { name: 'Change bob@shop.example' }).click();
   await expectAccessible(page, 'member');
   await page.getByRole('combobox', { name: 'Role' }).selectOption('read');
-  await page.getByRole('button', { name: 'Change the role' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
   await expect(bob).toContainText('Read-only');
   await bob.getByRole('link').click();
   const name = page.getByLabel('Type bob@shop.example to confirm');

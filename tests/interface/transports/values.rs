@@ -135,16 +135,20 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "controller_address"
         | "retention"
         | "rule_version" => texts(&["A", "B c"]),
-        "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
-        | "erasure_requests" | "silence" | "weekly_digest" => vec![json!(false), json!(true)],
+        "trial_ending" | "allowance" | "payment_failed" | "key_expiring" | "tag_vanished"
+        | "pixel_ending" | "erasure_requests" | "silence" | "weekly_digest" => {
+            vec![json!(false), json!(true)]
+        }
         "data_sharing"
         | "contacts_need_consent"
         | "contacts_need_act"
         | "failed_only"
         | "share_subdomains"
+        | "all_pixels"
         | "revoke_keys" => {
             vec![json!(true), json!(false)]
         }
+        "expires_in_days" => vec![json!(30), json!(730), json!(0), json!(731)],
         "consent_days" | "days" => vec![json!(1), json!(365), json!(0), json!(366)],
         "contact_channels" => vec![json!(["email"]), json!(["email", "pigeon"])],
         "disclosed_parties" | "personal_data" | "storage_places" => {

@@ -37,6 +37,7 @@ pub fn title(switch: MailSwitch) -> &'static str {
         MailSwitch::TrialEnding => "The trial ends",
         MailSwitch::Allowance => "80% or 100% of monthly contacts used",
         MailSwitch::PaymentFailed => "A payment fails, or the subscription ends",
+        MailSwitch::KeyExpiring => "An API key expires soon",
         MailSwitch::TagVanished => "A snippet is missing",
         MailSwitch::PixelEnding => "An unused site is removed",
         MailSwitch::ErasureRequests => "New erasure requests",

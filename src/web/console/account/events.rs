@@ -11,7 +11,7 @@ use crate::accounts::event::{EventKind, EventView};
 use crate::accounts::keys::ListApiKeys;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::scope::Scope;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::pixels::setup::ListPixels;
 use crate::policies::published::{self, PublishedAt};
@@ -63,7 +63,11 @@ struct Names {
 impl Names {
     async fn of(member: &Member<'_>, events: &[EventView]) -> Result<Self> {
         let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
-        let keys = member.ask::<ListApiKeys>(NoInput {}).await?.api_keys.into_iter();
+        let keys = match member.ask::<ListApiKeys>(NoInput {}).await {
+            Ok(list) => list.api_keys,
+            Err(Error::RestrictedToSites) => Vec::new(),
+            Err(error) => return Err(error),
+        };
         let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks.into_iter();
         let is_published = |event: &&EventView| event.kind == EventKind::PolicyPublished.as_str();
         let hashes = events.iter().filter(is_published).filter_map(|event| event.subject.clone());
@@ -71,7 +75,7 @@ impl Names {
         let hashes = hashes.collect::<Vec<_>>();
         Ok(Self {
             hosts: pixels.map(|it| (it.pixel_id.to_string(), it.domain.to_string())).collect(),
-            keys: keys.filter_map(|key| Some((key.prefix, key.name?))).collect(),
+            keys: keys.into_iter().filter_map(|key| Some((key.prefix, key.name?))).collect(),
             webhooks: webhooks.map(|it| (it.endpoint_id.to_string(), host_of(&it.url))).collect(),
             published: published::list_of(&member.app.infra, account_id, &hashes).await?,
         })
@@ -103,7 +107,9 @@ impl Names {
                 }
                 None => (Some(subject), None),
             },
-            Some(EventKind::KeyIssued | EventKind::KeyRevoked) => (Some(self.key(&subject)), None),
+            Some(EventKind::KeyIssued | EventKind::KeyRevoked | EventKind::KeyExpired) => {
+                (Some(self.key(&subject)), None)
+            }
             Some(EventKind::SignedIn | EventKind::AccountEntered) => {
                 (Some(format!("with {subject}")), None)
             }
@@ -160,11 +166,12 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::AccountEntered) => "Switched from another account",
         Some(EventKind::KeyIssued) => "Created an API key:",
         Some(EventKind::KeyRevoked) => "Revoked an API key:",
+        Some(EventKind::KeyExpired) => "Ended an expired API key:",
         Some(EventKind::AppConnected) => "Connected an app:",
         Some(EventKind::AppDisconnected) => "Disconnected an app:",
         Some(EventKind::KeysRevoked) => "Revoked several API keys",
         Some(EventKind::MemberInvited) => "Invited a member:",
-        Some(EventKind::MemberChanged) => "Changed a member’s role:",
+        Some(EventKind::MemberChanged) => "Changed a member’s role or sites:",
         Some(EventKind::MemberRemoved) => "Removed a member:",
         Some(EventKind::NameChanged) => "Changed the account’s name",
         Some(EventKind::AddressChanged) => "Changed the account’s email",

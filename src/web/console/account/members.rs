@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::input::{OnMember, Removal};
+use crate::accounts::members::inviting::{Invitation, InviteMember, MAX_MEMBERS};
 use crate::accounts::members::member_list::{
-    ChangeMember, Invitation, InviteMember, ListMembers, MAX_MEMBERS, MemberView, RemoveMember,
-    count_keys_made_by, last_sign_ins,
+    ChangeMember, ListMembers, RemoveMember, count_keys_made_by, last_sign_ins,
 };
+use crate::accounts::members::member_view::MemberView;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
@@ -18,6 +19,7 @@ use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::site_choice::{Hosts, SiteChoice};
 use crate::web::console::kit::words::{count, day, role_name, sentence};
 use crate::web::console::sign_in::fresh::is_fresh;
 
@@ -44,7 +46,7 @@ fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
         "invited" => Some(
             "The member is written down, but cannot sign in yet: the digits come by mail, and this service has no mail server.",
         ),
-        "changed" => Some("Role changed."),
+        "changed" => Some("Role and sites changed."),
         "removed" => Some("The member is removed, and signed out everywhere."),
         "removed-with-keys" => Some(
             "The member is removed and signed out everywhere, and the member’s keys are revoked.",
@@ -57,16 +59,19 @@ fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
 async fn members(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let has_mail = member.app.infra.outbox.mailer.is_configured();
     let notice = query.get("done").and_then(|done| notice_of(done, has_mail));
-    Ok(members_screen(&member, 200, context! { notice, role: "read" }).await?)
+    let sites = SiteChoice::default();
+    Ok(members_screen(&member, 200, &sites, context! { notice, role: "read" }).await?)
 }
 
 async fn members_screen(
     member: &Member<'_>,
     status: u16,
+    sites: &SiteChoice,
     more: impl serde::Serialize,
 ) -> Result<Reply> {
     let members = member.ask::<ListMembers>(NoInput {}).await?.members;
     let infra = &member.app.infra;
+    let hosts = Hosts::of(member).await?;
     let seen = last_sign_ins(infra, &member.member.account.account_id).await?;
     let row = |listed: &MemberView| {
         let seen = seen.get(&listed.email).map(|time| day(*time));
@@ -75,6 +80,7 @@ async fn members_screen(
             "email": listed.email,
             "is_you": listed.email == member.member.address,
             "may": role_name(listed.role),
+            "sites": hosts.named(listed.pixels.as_deref()),
             "since": day(listed.created_at.0),
             "seen": seen,
         })
@@ -91,6 +97,9 @@ async fn members_screen(
         email: &more["email"],
         role: &more["role"],
         error: &more["error"],
+        site_fields: sites.fields(&hosts),
+        sites_hint: SITES,
+        sites_error: &more["sites_error"],
     };
     Ok(member.screen_with_status(status, MEMBERS, content))
 }
@@ -102,6 +111,9 @@ fn roles() -> Vec<Value> {
 
 const ROLES: &str = "Read-only: sees everything, changes nothing. Editor: changes sites, popup and \
     contacts, but deletes nothing and does not manage the account. Admin: everything.";
+
+const SITES: &str =
+    "A member for some sites does not see the others, and cannot open the account’s screens.";
 
 fn role_of(form: &Form) -> Scope {
     form.get("role").and_then(Scope::parse).unwrap_or(Scope::Read)
@@ -126,41 +138,69 @@ fn step(member: &Member<'_>, what: String, action: String, button: &'static str)
 
 #[post("/console/account/members", data = "<form>")]
 async fn invite(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
-    let (email, role) = (form.text("email"), role_of(&form));
+    let (email, role, sites) = (form.text("email"), role_of(&form), SiteChoice::of(&form));
+    if let Some(sites_error) = sites.problem(Some(role)) {
+        let more = context! { email, role, sites_error };
+        return Ok(members_screen(&member, 422, &sites, more).await?);
+    }
     let invited = match code_of(&form) {
-        None if !is_fresh(&member) => begin_invitation(&member, &email, role).await,
+        None if !is_fresh(&member) => begin_invitation(&member, &email, role, &sites).await,
         code => {
-            let invitation = Invitation { email: Some(email.clone()), role, code };
+            let (email, pixels) = (Some(email.clone()), sites.pixels());
+            let invitation = Invitation { email, role, pixels, code };
             let invited = member.ask::<InviteMember>(invitation).await;
             invited.map(|_| Reply::to(format!("{ADDRESS}?done=invited")))
         }
     };
     match invited {
         Err(error) if is_about_the_code(&error) => {
-            Ok(invitation_step(&member, &email, role).page(&member, error.status(), Some(&error)))
+            let step = invitation_step(&member, &email, role, &sites);
+            Ok(step.page(&member, error.status(), Some(&error)))
         }
         Err(error) if error.status() < 500 || matches!(error, Error::InvitationFailed) => {
             let more = context! { email, role, error: sentence(&error) };
-            Ok(members_screen(&member, error.status(), more).await?)
+            Ok(members_screen(&member, error.status(), &sites, more).await?)
         }
         other => Ok(other?),
     }
 }
 
 /// Validates the form before a code is mailed.
-async fn begin_invitation(member: &Member<'_>, email: &str, role: Scope) -> Result<Reply> {
+async fn begin_invitation(
+    member: &Member<'_>,
+    email: &str,
+    role: Scope,
+    sites: &SiteChoice,
+) -> Result<Reply> {
     let email = crate::types::email::Email::required(Some(email))?;
     let members = member.ask::<ListMembers>(NoInput {}).await?.members;
     if members.iter().any(|listed| listed.email == email.as_str()) {
         return Err(Error::AlreadyMember);
     }
-    invitation_step(member, email.as_str(), role).begin(member).await
+    invitation_step(member, email.as_str(), role, sites).begin(member).await
 }
 
-fn invitation_step(member: &Member<'_>, email: &str, role: Scope) -> Step<'static> {
-    let what =
-        format!("{email} becomes a member of this account with the role {}.", role_name(role));
-    let fields = vec![("email", email.to_owned()), ("role", role.as_str().to_owned())];
+/// The words that follow a role.
+fn for_sites(sites: &SiteChoice) -> String {
+    match sites.pixels() {
+        Some(pixels) => {
+            let sites = i64::try_from(pixels.len()).unwrap_or(i64::MAX);
+            format!(", for {}", count(sites, "site", "sites"))
+        }
+        None => String::new(),
+    }
+}
+
+fn invitation_step(
+    member: &Member<'_>,
+    email: &str,
+    role: Scope,
+    sites: &SiteChoice,
+) -> Step<'static> {
+    let (role_name, rest) = (role_name(role), for_sites(sites));
+    let what = format!("{email} becomes a member of this account with the role {role_name}{rest}.");
+    let mut fields = vec![("email", email.to_owned()), ("role", role.as_str().to_owned())];
+    fields.extend(sites.hidden());
     Step { fields, ..step(member, what, ADDRESS.to_owned(), "Invite the member") }
 }
 
@@ -174,7 +214,23 @@ async fn find(member: &Member<'_>, member_id: &str) -> Result<MemberView> {
 #[get("/console/account/members/<member_id>", rank = 2)]
 async fn show_member(member: Member<'_>, member_id: &str) -> Result<Reply, Refusal> {
     let found = find(&member, member_id).await?;
-    Ok(member_screen(&member, 200, member_id, &found, None).await?)
+    let shown = Shown::of(&found);
+    Ok(member_screen(&member, 200, member_id, &found, shown).await?)
+}
+
+/// The form of a member, and why it was refused.
+struct Shown {
+    role: Scope,
+    sites: SiteChoice,
+    sites_error: Option<&'static str>,
+    error: Option<String>,
+}
+
+impl Shown {
+    fn of(found: &MemberView) -> Self {
+        let sites = SiteChoice::stored(found.pixels.as_deref());
+        Self { role: found.role, sites, sites_error: None, error: None }
+    }
 }
 
 async fn member_screen(
@@ -182,21 +238,25 @@ async fn member_screen(
     status: u16,
     member_id: &str,
     found: &MemberView,
-    wrong: Option<String>,
+    shown: Shown,
 ) -> Result<Reply> {
     let (infra, account_id) = (&member.app.infra, &member.member.account.account_id);
     let keys = count_keys_made_by(infra, account_id, &found.email).await?;
+    let hosts = Hosts::of(member).await?;
     let content = context! {
         id: member_id,
         email: &found.email,
-        role: found.role,
+        role: shown.role,
+        site_fields: shown.sites.fields(&hosts),
+        sites_hint: SITES,
+        sites_error: shown.sites_error,
         roles: roles(),
         roles_hint: ROLES,
         is_you: found.email == member.member.address,
         may_change: member.member.role == Scope::Full,
         has_keys: keys > 0,
         keys: count(i64::try_from(keys).unwrap_or(i64::MAX), "key", "keys"),
-        error: wrong,
+        error: shown.error,
     };
     let screen = Screen { template: "console/one_member.html", title: "A member", ..MEMBERS };
     Ok(member.screen_with_status(status, screen, content))
@@ -205,15 +265,24 @@ async fn member_screen(
 #[post("/console/account/members/<member_id>/role", data = "<form>")]
 async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
     let (found, role) = (find(&member, member_id).await?, role_of(&form));
-    let what = format!("The role of {} becomes {}.", found.email, role_name(role));
+    let sites = SiteChoice::of(&form);
+    if let Some(problem) = sites.problem(Some(role)) {
+        let shown = Shown { role, sites, sites_error: Some(problem), error: None };
+        return Ok(member_screen(&member, 422, member_id, &found, shown).await?);
+    }
+    let (role_name, rest) = (role_name(role), for_sites(&sites));
+    let what = format!("The role of {} becomes {role_name}{rest}.", found.email);
     let action = format!("{ADDRESS}/{member_id}/role");
-    let fields = vec![("role", role.as_str().to_owned())];
-    let step = Step { fields, ..step(&member, what, action, "Change the role") };
+    let mut fields = vec![("role", role.as_str().to_owned())];
+    fields.extend(sites.hidden());
+    let step = Step { fields, ..step(&member, what, action, "Save") };
     let code = code_of(&form);
     if code.is_none() && !is_fresh(&member) {
         return Ok(step.begin(&member).await?);
     }
-    let change = OnMember { member_id: member_id.to_owned(), role, code };
+    let (member_id, pixels) = (member_id.to_owned(), sites.pixels());
+    let all_pixels = Some(pixels.is_none());
+    let change = OnMember { member_id, role, pixels, all_pixels, code };
     match member.ask::<ChangeMember>(change).await {
         Ok(_) => Ok(Reply::to(format!("{ADDRESS}?done=changed"))),
         Err(error) if is_about_the_code(&error) => {
@@ -227,8 +296,9 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
 async fn remove(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
     let found = find(&member, member_id).await?;
     if form.text("address").to_lowercase() != found.email {
-        let wrong = format!("Type {} to remove the member.", found.email);
-        return Ok(member_screen(&member, 400, member_id, &found, Some(wrong)).await?);
+        let error = Some(format!("Type {} to remove the member.", found.email));
+        let shown = Shown { error, ..Shown::of(&found) };
+        return Ok(member_screen(&member, 400, member_id, &found, shown).await?);
     }
     let ends_keys = form.get("keys") == Some("end");
     let removal = Removal { member_id: member_id.to_owned(), revoke_keys: Some(ends_keys) };

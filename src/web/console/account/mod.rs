@@ -22,6 +22,7 @@ use super::kit::plan_summary::plan;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
+use super::kit::site_choice::{Hosts, SiteChoice};
 use super::kit::words::{day, moment, number, percent, role_name, sentence};
 use super::sign_in::fresh;
 use crate::accounts::account::Plan;
@@ -57,13 +58,19 @@ struct KeyRow {
     name: Option<String>,
     scope: Scope,
     made_by: Option<String>,
+    sites: String,
     created: String,
+    expires: String,
+    is_expired: bool,
     used: String,
 }
 
-impl From<KeyView> for KeyRow {
-    fn from(key: KeyView) -> Self {
+impl KeyRow {
+    fn of(key: KeyView, hosts: &Hosts) -> Self {
         Self {
+            sites: hosts.named(key.pixels.as_deref()),
+            expires: key.expires_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
+            is_expired: key.expired,
             created: day(key.created_at.0),
             used: key.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
             prefix: key.prefix,
@@ -118,18 +125,34 @@ async fn account(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     Ok(account_screen(&member, 200, notice, None).await?)
 }
 
+/// A form for a key that was refused.
+#[derive(Default)]
+struct RefusedKey {
+    name: String,
+    scope: Option<Scope>,
+    days: String,
+    sites: SiteChoice,
+    error: Option<String>,
+    sites_error: Option<&'static str>,
+}
+
 async fn account_screen(
     member: &Member<'_>,
     status: u16,
     notice: Option<&str>,
-    wrong: Option<&Error>,
+    refused: Option<RefusedKey>,
 ) -> Result<Reply> {
     let caller = member.ask::<ShowCaller>(NoInput {}).await?;
+    let hosts = Hosts::of(member).await?;
     let keys = match member.ask::<ListApiKeys>(NoInput {}).await {
-        Ok(list) => Some(list.api_keys.into_iter().map(KeyRow::from).collect::<Vec<_>>()),
-        Err(Error::ScopeNotAllowed) => None,
+        Ok(list) => {
+            let row = |key| KeyRow::of(key, &hosts);
+            Some(list.api_keys.into_iter().map(row).collect::<Vec<_>>())
+        }
+        Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => None,
         Err(error) => return Err(error),
     };
+    let refused = refused.unwrap_or_default();
     let infra = &member.app.infra;
     let sessions = sessions::list(infra, &member.member).await?;
     let has_choice = sessions::memberships(infra, &member.member).await?.len() > 1;
@@ -141,6 +164,7 @@ async fn account_screen(
         email: &member.member.account.email,
         waiting: waiting_address(member).await?,
         may: role_name(member.member.role),
+        own_sites: hosts.named(member.member.sites.listed()),
         may_change: member.member.role == Scope::Full,
         plan_summary: plan(&caller),
         gauges: gauges(&caller.allowance),
@@ -155,10 +179,21 @@ async fn account_screen(
         apps: apps::rows(member).await?,
         sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
         is_fresh: fresh::is_fresh(member),
-        error: wrong.map(sentence),
+        key_name: refused.name,
+        key_scope: refused.scope,
+        days: refused.days,
+        lives: LIVES,
+        site_fields: refused.sites.fields(&hosts),
+        sites_hint: "A key for some sites does not see the others, and cannot manage the account.",
+        error: refused.error,
+        sites_error: refused.sites_error,
     };
     Ok(member.screen_with_status(status, ACCOUNT, content))
 }
+
+/// The choices of how long a key works: the days, and the words.
+const LIVES: [(&str, &str); 4] =
+    [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In 365 days")];
 
 async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
     if member.member.role != Scope::Full {
@@ -194,23 +229,47 @@ fn gauges(allowance: &Allowance) -> Vec<Value> {
 #[post("/console/account/keys", data = "<form>")]
 async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     if !fresh::is_fresh(&member) {
-        return Ok(account_screen(&member, 403, None, Some(&Error::SignInRequired)).await?);
+        let error = Some(sentence(&Error::SignInRequired));
+        let refused = RefusedKey { error, ..RefusedKey::default() };
+        return Ok(account_screen(&member, 403, None, Some(refused)).await?);
     }
     // An unknown scope becomes the least.
     let scope = form.get("scope").map(|scope| Scope::parse(scope).unwrap_or(Scope::Read));
-    let granted = scope.unwrap_or(Scope::Full);
-    let request = KeyRequest { name: form.get("name").map(str::to_owned), scope };
-    let order = KeyOrder { account_id: None, request: Ok(request) };
-    match member.ask::<IssueApiKey>(order).await {
+    let sites = SiteChoice::of(&form);
+    let (name, days, sites_error) = (form.text("name"), form.text("days"), sites.problem(None));
+    let request = KeyRequest {
+        name: form.get("name").map(str::to_owned),
+        scope,
+        // A text that is no number is refused, not taken for never.
+        expires_in_days: form.get("days").map(|days| days.parse().unwrap_or_default()),
+        pixels: sites.pixels(),
+    };
+    let issued = match sites_error {
+        Some(_) => Err(Error::Validation(Vec::new())),
+        None => {
+            let order = KeyOrder { account_id: None, request: Ok(request) };
+            member.ask::<IssueApiKey>(order).await
+        }
+    };
+    match issued {
         Ok(issued) => {
             let screen =
                 Screen { template: "console/new_key.html", title: "New API key", ..ACCOUNT };
-            let (api_key, prefix) = (issued.api_key, issued.prefix);
-            let content = context! { api_key, prefix, scope: granted };
+            let granted = scope.unwrap_or(Scope::Full);
+            let content = context! {
+                api_key: issued.api_key,
+                prefix: issued.prefix,
+                scope: granted,
+                is_for_some: sites.pixels().is_some(),
+                expires: issued.expires_at.map(|time| day(time.0)),
+            };
             Ok(member.screen_with_status(201, screen, content))
         }
         Err(error @ (Error::Validation(_) | Error::KeyAllowanceReached)) => {
-            Ok(account_screen(&member, error.status(), None, Some(&error)).await?)
+            let status = error.status();
+            let error = sites_error.is_none().then(|| sentence(&error));
+            let refused = RefusedKey { name, scope, days, sites, error, sites_error };
+            Ok(account_screen(&member, status, None, Some(refused)).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -220,13 +279,14 @@ async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 async fn ask_to_revoke(member: Member<'_>, prefix: &str) -> Result<Reply, Refusal> {
     let keys = member.ask::<ListApiKeys>(NoInput {}).await?.api_keys;
     let key = keys.into_iter().find(|key| key.prefix == prefix).ok_or(Error::ApiKeyNotFound)?;
+    let hosts = Hosts::of(&member).await?;
     let screen = Screen {
         template: "console/revoke_key.html",
         title: "Revoke key",
         calls: &["DELETE /v1/api-keys/{prefix}"],
         ..ACCOUNT
     };
-    Ok(member.screen(screen, context! { key: KeyRow::from(key) }))
+    Ok(member.screen(screen, context! { key: KeyRow::of(key, &hosts) }))
 }
 
 #[post("/console/account/keys/<prefix>/revoke", data = "<_form>")]

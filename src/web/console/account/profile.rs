@@ -36,6 +36,7 @@ async fn profile(member: Member<'_>) -> Result<Reply, Refusal> {
     if member.member.role != Scope::Full {
         return Err(Error::ScopeNotAllowed.into());
     }
+    member.member.sites.require_all()?;
     let name = member.member.account.display_name.clone();
     Ok(profile_screen(&member, 200, &name, "", None).await?)
 }

@@ -13,4 +13,5 @@ pub mod refusal;
 pub mod reply;
 pub mod screen;
 pub mod sent;
+pub mod site_choice;
 pub mod words;

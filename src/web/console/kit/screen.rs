@@ -29,6 +29,8 @@ const ACCOUNT_SCREENS: &[(&str, &str, &[Scope])] = &[
     ("suppressed", "Suppression list", &[Scope::Full, Scope::Read]),
     ("leave", "Export & delete", &[Scope::Full]),
 ];
+/// Those that show a member who is restricted to sites what concerns these.
+const SCREENS_OF_SITES: &[&str] = &["", "events", "deliveries"];
 
 pub struct Screen<'a> {
     pub template: &'static str,
@@ -57,6 +59,8 @@ pub struct Frame<'a, T> {
     signed_in: &'a str,
     form_token: &'a str,
     own_role: Scope,
+    /// Whether the member may use some sites only.
+    is_restricted: bool,
     identification_paused: Option<&'a Paused>,
     /// `sites` or `account`, for the navigation.
     area: &'static str,
@@ -92,8 +96,8 @@ impl<'a, T> Frame<'a, T> {
     ) -> Self {
         let (area, site, screens) = match screen.place {
             Place::Sites => ("sites", None, Vec::new()),
-            Place::Account => ("account", None, account_links(member.role, "")),
-            Place::AccountPart(part) => ("account", None, account_links(member.role, part)),
+            Place::Account => ("account", None, account_links(member, "")),
+            Place::AccountPart(part) => ("account", None, account_links(member, part)),
             Place::Site { pixel_id, host, screen } => {
                 ("site", Some(SiteFrame { pixel_id, host }), links(pixel_id, screen, open_requests))
             }
@@ -102,6 +106,7 @@ impl<'a, T> Frame<'a, T> {
             signed_in: &member.address,
             form_token,
             own_role: member.role,
+            is_restricted: !member.sites.are_all(),
             identification_paused: paused,
             area,
             site,
@@ -112,8 +117,11 @@ impl<'a, T> Frame<'a, T> {
     }
 }
 
-fn account_links<'a>(role: Scope, here: &str) -> Vec<Link<'a>> {
-    let open = ACCOUNT_SCREENS.iter().filter(|(.., roles)| roles.contains(&role));
+fn account_links<'a>(member: &Member, here: &str) -> Vec<Link<'a>> {
+    let open = ACCOUNT_SCREENS.iter().filter(|(slug, _, roles)| {
+        let concerns_sites = member.sites.are_all() || SCREENS_OF_SITES.contains(slug);
+        concerns_sites && roles.contains(&member.role)
+    });
     let link = |(slug, name, _): &(&'static str, &'static str, _)| Link {
         href: format!("/console/account/{slug}").trim_end_matches('/').to_owned(),
         name,

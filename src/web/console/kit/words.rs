@@ -50,6 +50,9 @@ pub fn sentence(error: &Error) -> String {
         Error::ScopeNotAllowed => {
             "You need the Admin role for this. A member with the role Admin can do it, or change your role."
         }
+        Error::RestrictedToSites => {
+            "Your access is restricted to some sites, and this concerns the whole account. A member with the role Admin can do it."
+        }
         Error::FormRefused => {
             "The form was open for too long or came from another page. Open the page again and send it from there."
         }
@@ -71,7 +74,10 @@ pub fn sentence(error: &Error) -> String {
         }
         Error::MemberNotFound => "This member is gone already.",
         Error::TooManyAttempts { .. } => "Too many wrong codes. Request another one.",
-        Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyRequired => {
+        Error::InvalidApiKey { .. }
+        | Error::ApiKeyRevoked { .. }
+        | Error::ApiKeyExpired
+        | Error::ApiKeyRequired => {
             "This key does not work. A key begins with px_ and has 46 characters."
         }
         Error::DomainRequired => "Enter the domain of your site, for example example.com.",

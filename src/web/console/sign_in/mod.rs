@@ -105,7 +105,7 @@ fn sign_in_page(
         takes_signups: takes_signups(infra),
         sign_up: if next == HOME { SIGN_UP.to_owned() } else { with_next(SIGN_UP, next) },
         error: wrong.map(|error| match error {
-            Error::ScopeNotAllowed => TOO_WEAK.to_owned(),
+            Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK.to_owned(),
             error => sentence(error),
         }),
     };
@@ -243,9 +243,12 @@ async fn can_come_back(member: &Member<'_>) -> Result<bool> {
         return Ok(true);
     }
     match member.ask::<ListApiKeys>(NoInput {}).await {
-        Ok(list) => Ok(list.api_keys.iter().any(|key| key.scope == Scope::Full)),
+        Ok(list) => Ok(list
+            .api_keys
+            .iter()
+            .any(|key| key.scope == Scope::Full && key.pixels.is_none() && !key.expired)),
         // A member without access to the keys cannot change that.
-        Err(Error::ScopeNotAllowed) => Ok(true),
+        Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => Ok(true),
         Err(error) => Err(error),
     }
 }

@@ -2,7 +2,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use url::Url;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::pixels::input::PixelRequest;
 use crate::pixels::setup::CreatePixel;
@@ -25,9 +25,10 @@ const NEW_SITE: Screen<'static> = Screen {
 };
 
 #[get("/console/sites/new")]
-async fn name_site(member: Member<'_>, query: Query) -> Reply {
+async fn name_site(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    member.member.sites.require_all()?;
     let domain = query.present("domain").unwrap_or_default();
-    member.screen(NEW_SITE, context! { domain })
+    Ok(member.screen(NEW_SITE, context! { domain }))
 }
 
 pub fn host_of(typed: &str) -> String {

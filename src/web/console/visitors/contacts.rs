@@ -84,7 +84,7 @@ async fn person_screen(
 async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<String>> {
     match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
         Ok(person) => Ok(person.suppression.map(|since| day(since.created_at.0))),
-        Err(Error::ScopeNotAllowed) => Ok(None),
+        Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => Ok(None),
         Err(error) => Err(error),
     }
 }

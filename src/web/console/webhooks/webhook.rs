@@ -118,14 +118,14 @@ async fn webhook_screen(
     let endpoint_id = endpoint.endpoint_id.to_string();
     let found = member.ask::<ListDeliveries>(of(&endpoint_id)).await?;
     let deliveries = list(member, endpoint, &found.deliveries, &wanted).await?;
-    let role = member.member.role;
+    let (role, sites) = (member.member.role, &member.member.sites);
     let content = context! {
         notice,
         row: row(endpoint),
         waiting: number(found.waiting),
         deliveries,
-        may_change: role == Scope::Full,
-        may_operate: role != Scope::Read,
+        may_change: role == Scope::Full && sites.are_all(),
+        may_operate: role != Scope::Read && sites.are_all(),
         choices,
         action: format!("{ADDRESS}/{endpoint_id}"),
         button: "Save",

@@ -1,0 +1,115 @@
+//! The end of keys: owners are told seven days before, and the activity log has it.
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::owners_mail::{is_told_news, wanted};
+use super::safety::shown;
+use super::switch::MailSwitch;
+use crate::accounts::actor::Actor;
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
+use crate::accounts::store::{self, ExpiringKey};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+
+/// Keys that last no longer cause no mail.
+const BEFORE: Duration = Duration::days(7);
+const PAGE: i64 = 100;
+/// As for the end of trials: the mail server is considered unavailable.
+const MOST_FAILURES: u32 = 3;
+
+#[derive(Deserialize, Serialize)]
+struct Expiring {
+    prefix: String,
+}
+
+/// Tells the owners whose keys expire soon. Without a mail server, nothing is recorded.
+pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let now = infra.clock.now();
+    let due = {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_expiring_keys(&mut connection, now, now + BEFORE, PAGE).await?
+    };
+    let mut failures = 0;
+    for key in &due {
+        if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+            break;
+        }
+        let attempt = tell(infra, key).await?;
+        failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
+    }
+    Ok(())
+}
+
+async fn tell(infra: &Infra, key: &ExpiringKey) -> Result<Option<Attempt>> {
+    let _held = infra.shutdown.hold();
+    let ExpiringKey { account_id, prefix } = key;
+    let mut transaction = infra.pool.begin().await?;
+    let account = store::lock_account(&mut transaction, account_id).await?;
+    if !store::update_expiry_told(&mut transaction, prefix, infra.clock.now()).await? {
+        return Ok(None);
+    }
+    let mail = match account.filter(is_told_news) {
+        Some(_) => {
+            let account_id = Some(account_id);
+            let new = NewMail { kind: Kind::KeyExpiring, account_id, pixel_id: None };
+            let expiring = Expiring { prefix: prefix.clone() };
+            infra.outbox.put(&mut transaction, new, &expiring).await?
+        }
+        None => None,
+    };
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(None) };
+    let rendered = rendered(infra, &mail).await;
+    infra.outbox.deliver(&mail, rendered).await.map(Some)
+}
+
+/// Renders the mail; `None` once the key has ended, or such mails are turned off.
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let Expiring { prefix } = infra.outbox.secrets(mail)?;
+    let (Some(account_id), now) = (&mail.account_id, infra.clock.now()) else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
+    let end = store::find_end_of_key(&mut connection, account_id, &prefix, now).await?;
+    let (Some(account), Some(end)) = (account, end) else { return Ok(None) };
+    let notice = notice(infra, prefix, end.name.as_deref(), end.expires_at);
+    wanted(&mut connection, infra, &account, MailSwitch::KeyExpiring, notice).await
+}
+
+fn notice(infra: &Infra, prefix: String, name: Option<&str>, ends: DateTime<Utc>) -> Notice {
+    let url = format!("{}/console/account#keys", infra.base_url());
+    Notice {
+        subject: format!("A key for your Assent account expires on {}", ends.format("%-d %B %Y")),
+        paragraphs: vec![
+            "Programs that use this key are refused from then on. To keep them at work, create another \
+             key, give it to them, and revoke this one."
+                .to_owned(),
+        ],
+        facts: vec![
+            ("Begins with", prefix),
+            ("Name", name.map_or_else(|| "none".to_owned(), shown)),
+            ("Expires", ends.format("%-d %B %Y, %H:%M UTC").to_string()),
+        ],
+        link: Some(NoticeLink { label: "See your keys", url }),
+        ..Notice::default()
+    }
+}
+
+/// Writes into the activity log which keys have expired.
+pub async fn note_expired(infra: &Infra) -> Result<()> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
+    let expired = store::update_expiry_noted(&mut transaction, now, PAGE).await?;
+    for ExpiringKey { account_id, prefix } in expired {
+        let (kind, subject) = (EventKind::KeyExpired, Some(prefix.as_str()));
+        events::note(&mut transaction, now, &account_id, &Actor::Service, kind, subject).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}
