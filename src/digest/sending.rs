@@ -3,7 +3,6 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 use super::mail::{Week, rendered};
 use super::store;
 use crate::accounts::lock_account;
-use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::is_told_news;
 use crate::accounts::mails::weekly::{due_at, due_week};
 use crate::error::Result;
@@ -70,5 +69,5 @@ async fn send(infra: &Infra, account_id: &AccountId, week: NaiveDate) -> Result<
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
     let rendered = rendered(infra, &mail).await;
-    deliver(infra, &mail, rendered).await.map(Some)
+    infra.outbox.deliver(&mail, rendered).await.map(Some)
 }
