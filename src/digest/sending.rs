@@ -35,7 +35,13 @@ pub async fn send_digests(infra: &Infra) -> Result<()> {
             if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
-            let waits = send(infra, account_id, week).await? == Some(Attempt::Waiting);
+            let waits = match send(infra, account_id, week).await {
+                Ok(attempt) => attempt == Some(Attempt::Waiting),
+                Err(error) => {
+                    tracing::error!(%error, %account_id, "a digest failed");
+                    true
+                }
+            };
             failures = if waits { failures + 1 } else { 0 };
         }
     }

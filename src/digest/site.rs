@@ -57,8 +57,8 @@ fn responses(told: i64, before: i64) -> String {
     let change = match percent((told - before).abs(), before) {
         None => "none in the week before".to_owned(),
         Some(0) => "as in the week before".to_owned(),
-        Some(part) if told > before => format!("{part} % more than in the week before"),
-        Some(part) => format!("{part} % fewer than in the week before"),
+        Some(part) if told > before => format!("{part}% more than in the week before"),
+        Some(part) => format!("{part}% fewer than in the week before"),
     };
     format!("{} ({change})", number(told))
 }
@@ -71,7 +71,7 @@ fn rate(told: Option<i64>, before: Option<i64>) -> String {
         Some(more @ 1..) => format!("{} higher than in the week before", points(more)),
         Some(less) => format!("{} lower than in the week before", points(-less)),
     };
-    format!("{told} % ({change})")
+    format!("{told}% ({change})")
 }
 
 fn points(count: i64) -> String {
@@ -122,15 +122,15 @@ mod tests {
     #[test]
     fn changes_are_told_in_words() {
         let told = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)].map(|(a, b)| responses(a, b));
-        assert_eq!(told[0], "1,200 (20 % more than in the week before)");
-        assert_eq!(told[1], "900 (10 % fewer than in the week before)");
+        assert_eq!(told[0], "1,200 (20% more than in the week before)");
+        assert_eq!(told[1], "900 (10% fewer than in the week before)");
         assert_eq!(told[2], "5 (as in the week before)");
         assert_eq!(told[3], "3 (none in the week before)");
         let told = [(Some(52), Some(50)), (Some(49), Some(50)), (Some(0), None), (None, Some(1))];
         let told = told.map(|(told, before)| rate(told, before));
-        assert_eq!(told[0], "52 % (2 points higher than in the week before)");
-        assert_eq!(told[1], "49 % (1 point lower than in the week before)");
-        assert_eq!(told[2], "0 % (no responses in the week before)");
+        assert_eq!(told[0], "52% (2 points higher than in the week before)");
+        assert_eq!(told[1], "49% (1 point lower than in the week before)");
+        assert_eq!(told[2], "0% (no responses in the week before)");
         assert_eq!(told[3], "No responses");
     }
 }

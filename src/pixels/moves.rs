@@ -204,6 +204,7 @@ impl Capability for EndMove {
             return Err(Error::MoveNotFound);
         }
         store::moves::delete_move(&mut transaction, pixel_id).await?;
+        store::moves::update_unused_since(&mut transaction, pixel_id, now).await?;
         let (kind, subject) = (EventKind::MoveEnded, Some(pixel_id.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;

@@ -49,9 +49,13 @@ pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
     pixel.filter(is_included).ok_or(Error::PixelNotFound)
 }
 
-async fn list_for(infra: &Infra, caller: &Caller) -> Result<Vec<Pixel>> {
+pub async fn list(infra: &Infra, owner: &AccountId) -> Result<Vec<Pixel>> {
     let mut connection = infra.pool.acquire().await?;
-    let mut pixels = store::list_pixels(&mut connection, caller.account_id()).await?;
+    store::list_pixels(&mut connection, owner).await
+}
+
+async fn list_for(infra: &Infra, caller: &Caller) -> Result<Vec<Pixel>> {
+    let mut pixels = list(infra, caller.account_id()).await?;
     pixels.retain(|pixel| caller.sites.include(pixel.pixel_id.as_str()));
     Ok(pixels)
 }

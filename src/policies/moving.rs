@@ -69,8 +69,12 @@ impl Capability for MovePixel {
         let pixel = pixel.ok_or(Error::PixelNotFound)?;
         let mut invalidation = Invalidation::of_pixel(&pixel.pixel_id);
         replace_unused(&mut transaction, infra, &caller, &mut invalidation, &pixel, &host).await?;
-        let (moved, view) =
-            moves::start(&mut transaction, infra, &mut invalidation, &pixel, &host).await?;
+        let started = moves::start(&mut transaction, infra, &mut invalidation, &pixel, &host);
+        let (moved, view) = started.await.map_err(|error| match error {
+            // A caller restricted to sites does not learn which others the account has.
+            Error::HostIsYours if !caller.sites.are_all() => Error::DomainRegistered,
+            error => error,
+        })?;
         let kind = EventKind::PixelMoved;
         let is_told = settle(&mut transaction, infra, &caller, &subscribers, &moved, kind).await?;
         once::keep(infra, &mut transaction, Some(201), &view).await?;
@@ -99,12 +103,7 @@ impl Capability for CancelMove {
     type Output = PixelView;
 
     fn refusals() -> Vec<Error> {
-        vec![
-            Error::PixelNotFound,
-            Error::MoveNotFound,
-            Error::PolicyAllowanceReached,
-            Error::TooManyRequests { retry_after: 30 },
-        ]
+        vec![Error::PixelNotFound, Error::MoveNotFound, Error::DomainRegistered]
     }
 
     async fn run(
@@ -140,13 +139,17 @@ async fn replace_unused(
     host: &SiteHost,
 ) -> Result<()> {
     let holder = pixels::find_pixel_by_host(connection, host).await?;
-    let is_other_own =
-        |it: &Pixel| it.account_id == moving.account_id && it.pixel_id != moving.pixel_id;
+    let is_other_own = |it: &Pixel| {
+        it.account_id == moving.account_id
+            && it.pixel_id != moving.pixel_id
+            && caller.sites.include(it.pixel_id.as_str())
+    };
     let Some(own) = holder.filter(is_other_own) else { return Ok(()) };
     let own = pixels::lock_pixel(connection, &own.pixel_id).await?;
     let Some(own) = own.filter(|own| own.domain == *host) else { return Ok(()) };
     let is_used = own.install_status == InstallStatus::Installed
-        || store::find_current_policy(connection, &own.pixel_id).await?.is_some()
+        || moves::find(connection, infra, &own).await?.is_some()
+        || !store::list_newest_policies(connection, &own.pixel_id, 1, i64::MAX).await?.is_empty()
         || pixels::has_contacts(connection, &own.pixel_id).await?;
     if is_used {
         return Ok(());
@@ -169,7 +172,11 @@ async fn settle(
 ) -> Result<bool> {
     let Pixel { pixel_id, account_id, domain, .. } = pixel;
     let now = infra.clock.now();
-    count_publication(connection, infra, account_id).await?;
+    // A move can always be cancelled.
+    if kind == EventKind::PixelMoved {
+        count_publication(connection, infra, account_id).await?;
+        revision::check_room_for_newest(connection, pixel_id).await?;
+    }
     caller.note(connection, now, account_id, kind, Some(pixel_id.as_str())).await?;
     let published = revision::publish_for_domain(connection, now, pixel_id, domain).await?;
     let Some(policy) = published else { return Ok(false) };

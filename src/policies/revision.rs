@@ -79,6 +79,20 @@ pub async fn publish(
     Ok(revision)
 }
 
+/// Refuses to publish the newest version again if the pixel's policies would take too many bytes.
+pub async fn check_room_for_newest(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<()> {
+    let newest = store::list_newest_policies(connection, pixel_id, 1, i64::MAX).await?.pop();
+    let bytes = newest.map_or(0, |version| version.document.len());
+    let bytes = i64::try_from(bytes).map_err(Error::internal)?;
+    if store::sum_policy_bytes(connection, pixel_id).await? + bytes > MOST_BYTES {
+        return Err(Error::PolicyAllowanceReached);
+    }
+    Ok(())
+}
+
 /// Publishes the policy again for another domain, which its notice names. Text and hash stay the same, so choices
 /// stay valid. `None` if there is no policy, or the newest version names the domain.
 pub async fn publish_for_domain(
@@ -90,10 +104,6 @@ pub async fn publish_for_domain(
     let newest = store::list_newest_policies(connection, pixel_id, 1, i64::MAX).await?.pop();
     let Some(newest) = newest.filter(|version| version.domain != *domain) else { return Ok(None) };
     let document = newest.document.clone();
-    let bytes = i64::try_from(document.len()).map_err(Error::internal)?;
-    if store::sum_policy_bytes(connection, pixel_id).await? + bytes > MOST_BYTES {
-        return Err(Error::PolicyAllowanceReached);
-    }
     let (version, domain) = (newest.version + 1, domain.clone());
     let policy =
         Policy::try_from(store::PolicyVersion { version, domain, published_at: now, ..newest })?;

@@ -1,8 +1,7 @@
 //! The overview of a site, opened by a link that was shared.
 
 use rocket::request::{FromRequest, Outcome};
-use rocket::response::{self, Responder};
-use rocket::{Request, Response, State, get};
+use rocket::{Request, State, get};
 use serde::Serialize;
 
 use super::console::kit::day_range::Asked;
@@ -35,18 +34,6 @@ impl<'r> FromRequest<'r> for Counted {
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
         problem::outcome(request, count(request, Limit::SharedPages).map(|()| Self))
-    }
-}
-
-/// A page that search engines do not list and that sends no referrer: its address is a secret.
-struct Unlisted(Page);
-
-impl<'r> Responder<'r, 'static> for Unlisted {
-    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        Response::build_from(self.0.respond_to(request)?)
-            .raw_header("Referrer-Policy", "no-referrer")
-            .raw_header("X-Robots-Tag", "noindex")
-            .ok()
     }
 }
 
@@ -94,9 +81,9 @@ async fn shared_overview(
     _counted: Counted,
     token: &str,
     query: Query,
-) -> Result<Unlisted> {
+) -> Result<Page> {
     let infra = &app.infra;
-    let Some(site) = open(infra, token).await? else { return Ok(Unlisted(ended())) };
+    let Some(site) = open(infra, token).await? else { return Ok(ended()) };
     let today = infra.clock.now().date_naive();
     let (pixel_id, asked) = (site.pixel_id.as_str(), Asked::of(&query, today));
     let reader = Reader { infra, pixel_id: &site.pixel_id };
@@ -105,7 +92,7 @@ async fn shared_overview(
     let title = format!("Overview of {host}");
     let content = Content { shared: true, host, expires: day(site.expires_at), overview };
     let shown = page(infra, "pages/shared.html", &title, content);
-    Ok(Unlisted(Page::with_status(status, shown)))
+    Ok(Page::with_status(status, shown))
 }
 
 fn ended() -> Page {

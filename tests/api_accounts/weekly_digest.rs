@@ -90,7 +90,7 @@ async fn two_nodes_send_one_digest_a_week_to_an_owner_who_wants_it() {
         "ann.example",
         &*overview,
         "2 (none in the week before)",
-        "50 % (no responses in the week before)",
+        "50% (no responses in the week before)",
         "1 open, 1 overdue",
         "Not verified",
         "No report yet",
@@ -109,7 +109,7 @@ async fn two_nodes_send_one_digest_a_week_to_an_owner_who_wants_it() {
     are_sent(&ann, 1).await;
     at(&app, "2026-03-23T10:00:00Z").await;
     let second = are_sent(&ann, 2).await.remove(1);
-    says(&second, &["16 March to 22 March 2026", "0 (100 % fewer than in the week before)"]);
+    says(&second, &["16 March to 22 March 2026", "0 (100% fewer than in the week before)"]);
     let link = second.0["headers"]["List-Unsubscribe"].as_str().unwrap();
     let (_, rest) = link.split_once("/v1/email/").expect("a link of the service");
     let path = format!("/v1/email/{}", rest.trim_end_matches('>'));

@@ -59,8 +59,12 @@ fn screens(receipt_id: &str) -> Vec<String> {
         "/popup/preview",
         "/popup/sample.js",
         "/popup/versions",
+        "/popup/versions/1",
         "/popup/screenshots",
         "/contacts",
+        "/contacts/days",
+        "/move",
+        "/share",
         "/contacts/csv?from=2026-03-01&to=2026-03-10",
         "/requests",
         "/install",
@@ -79,12 +83,15 @@ fn screens(receipt_id: &str) -> Vec<String> {
 
 fn forms(receipt_id: &str) -> Vec<String> {
     let hem = hem(1);
-    let mut all = ["check", "popup", "mail", "watch", "remove", "popup/off", "test"]
+    let mut all = ["check", "popup", "mail", "watch", "remove", "popup/off", "test", "move", "share"]
         .map(|rest| format!("/{rest}"))
         .to_vec();
     all.extend(["complete", "refuse"].map(|rest| format!("/requests/{ID}/{rest}")));
     all.extend(["erase", "request", "suppress"].map(|rest| format!("/contacts/{hem}/{rest}")));
     all.push(format!("/choices/{receipt_id}/erase"));
+    let more = ["move/end", "move/cancel", "share/sh_unknown00/revoke", "contacts", "contacts/csv"];
+    all.extend(more.map(|rest| format!("/{rest}")));
+    all.extend(["selected", "selected/confirm"].map(|rest| format!("/contacts/{rest}")));
     all
 }
 

@@ -49,6 +49,8 @@ fn body_of(operation: &str) -> Value {
         "email_snippet" => json!({"email": "dev@example.com"}),
         "add_erasure_request" => json!({"hem": hem(1)}),
         "refuse_erasure_request" => json!({"reason": "The law says so."}),
+        "move_pixel" => json!({"domain": "moved.example"}),
+        "create_shared_link" => json!({"days": 30}),
         "change_watch" => json!({"public_page": true}),
         "submit_watch_report" => ReportMade::of("own.example").body(),
         _ => Value::Null,
@@ -65,6 +67,7 @@ fn path_of(template: &str, operation: &str, pixel: &str) -> String {
         ("{request_id}", ID),
         ("{report_id}", ID),
         ("{screenshot_id}", ID),
+        ("{prefix}", "sh_unknown00"),
     ];
     let mut path = template.to_owned();
     for (name, value) in values {

@@ -110,6 +110,7 @@ switches! {
     trial_ending: TrialEnding,
     allowance: Allowance,
     payment_failed: PaymentFailed,
+    key_expiring: KeyExpiring,
     tag_vanished: TagVanished,
     pixel_ending: PixelEnding,
     erasure_requests: ErasureRequests,

@@ -181,8 +181,9 @@ impl Capability for RemoveMember {
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
         note(&mut transaction, &caller, now, EventKind::MemberRemoved, &stored).await?;
         if removal.revoke_keys == Some(true) {
-            let made =
-                store::list_live_keys_made_by(&mut transaction, account_id, &stored.email).await?;
+            let maker = &stored.email;
+            let made = store::list_live_keys_made_by(&mut transaction, account_id, maker, now);
+            let made = made.await?;
             end_keys(&mut transaction, now, account_id, &caller.actor, &made).await?;
         }
         transaction.commit().await?;
@@ -196,7 +197,8 @@ pub async fn count_keys_made_by(
     address: &str,
 ) -> Result<usize> {
     let mut connection = infra.pool.acquire().await?;
-    Ok(store::list_live_keys_made_by(&mut connection, account_id, address).await?.len())
+    let now = infra.clock.now();
+    Ok(store::list_live_keys_made_by(&mut connection, account_id, address, now).await?.len())
 }
 
 async fn find(

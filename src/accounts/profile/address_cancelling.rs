@@ -1,6 +1,7 @@
 //! The mailed link that cancels a change of the account's address, and revokes the keys,
 //! memberships and sessions created since it was requested.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::PgConnection;
 
@@ -44,7 +45,7 @@ pub struct Cancelled {
 pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     let mut connection = infra.pool.acquire().await?;
     let (account, change) = find_change(&mut connection, token, Locking::Not).await?;
-    let made = Made::since(&mut connection, &account, &change).await?;
+    let made = Made::since(&mut connection, &account, &change, infra.clock.now()).await?;
     Ok(Cancellable {
         account: Introduction::from(&account),
         began: moment(change.began_at),
@@ -67,7 +68,7 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
     let account_id = &account.account_id;
     // The holder of the link can read the mailbox.
     let actor = Actor::Member(account.email.clone());
-    let mut made = Made::since(&mut transaction, &account, &change).await?;
+    let mut made = Made::since(&mut transaction, &account, &change, now).await?;
     if end_asker && is_key(&change.asked_by) && !made.keys.contains(&change.asked_by) {
         made.keys.push(change.asked_by.clone());
     }
@@ -128,9 +129,11 @@ impl Made {
         connection: &mut PgConnection,
         account: &Account,
         change: &AddressChange,
+        now: DateTime<Utc>,
     ) -> Result<Self> {
         let account_id = &account.account_id;
-        let keys = store::list_live_keys_since(connection, account_id, change.began_at).await?;
+        let keys =
+            store::list_live_keys_since(connection, account_id, change.began_at, now).await?;
         let mut members = store::list_members(connection, account_id).await?;
         members.retain(|stored| stored.created_at >= change.began_at);
         Ok(Self { keys, members })

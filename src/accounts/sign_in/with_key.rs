@@ -26,7 +26,7 @@ impl Capability for SignInWithKey {
     type Output = NewSession;
 
     fn refusals() -> Vec<Error> {
-        vec![Error::NotFound]
+        vec![Error::NotFound, Error::ScopeNotAllowed]
     }
 
     async fn run(infra: &Infra, caller: Caller, of: OfBrowser) -> Result<NewSession> {
@@ -39,6 +39,14 @@ impl Capability for SignInWithKey {
         let account = store::lock_account(&mut transaction, caller.account_id()).await?;
         let membership = Membership::of_own(account.ok_or(Error::AccountNotFound)?);
         recheck(&mut transaction, now, &caller).await?;
+        // A session has no end of its own that a key could set.
+        if let Some(prefix) = caller.actor.key_prefix()
+            && store::find_end_of_key(&mut transaction, caller.account_id(), prefix, now)
+                .await?
+                .is_some()
+        {
+            return Err(Error::ScopeNotAllowed);
+        }
         let address = &membership.account.email;
         let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
         transaction.commit().await?;

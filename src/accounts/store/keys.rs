@@ -148,6 +148,7 @@ pub async fn list_live_keys_made_by(
     connection: &mut PgConnection,
     account_id: &AccountId,
     maker: &str,
+    now: DateTime<Utc>,
 ) -> Result<Vec<String>> {
     let prefixes = query_scalar!(
         "WITH RECURSIVE made AS (
@@ -157,9 +158,11 @@ pub async fn list_live_keys_made_by(
              WHERE key.account_id = $1)
          SELECT prefix FROM api_keys
          WHERE account_id = $1 AND revoked_at IS NULL AND prefix IN (SELECT prefix FROM made)
+             AND (expires_at IS NULL OR expires_at > $3)
          ORDER BY created_at, prefix",
         account_id.as_str(),
         maker,
+        now,
     )
     .fetch_all(connection)
     .await?;
@@ -170,13 +173,16 @@ pub async fn list_live_keys_since(
     connection: &mut PgConnection,
     account_id: &AccountId,
     since: DateTime<Utc>,
+    now: DateTime<Utc>,
 ) -> Result<Vec<String>> {
     let prefixes = query_scalar!(
         "SELECT prefix FROM api_keys
          WHERE account_id = $1 AND revoked_at IS NULL AND created_at >= $2
+             AND (expires_at IS NULL OR expires_at > $3)
          ORDER BY created_at, prefix",
         account_id.as_str(),
         since,
+        now,
     )
     .fetch_all(connection)
     .await?;

@@ -18,6 +18,8 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
 
 /// For JSON, scripts and pictures: opened directly, they load nothing.
 const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// Whoever knows such an address can read the page.
+const SECRET_PAGES: &str = "/shared/";
 const FORM: &str = "x-www-form-urlencoded";
 /// RFC 6797: browsers use only https for this host and its subdomains for two years.
 const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
@@ -103,9 +105,14 @@ impl Fairing for CommonHeaders {
         if self.has_tls {
             response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
         }
+        let is_secret = request.uri().path().starts_with(SECRET_PAGES);
+        if is_secret {
+            response.set_header(Header::new("X-Robots-Tag", "noindex"));
+        }
         if said.is_page || !is_shared {
             if !said.says_what_is_referred {
-                let referred = "strict-origin-when-cross-origin";
+                let referred =
+                    if is_secret { "no-referrer" } else { "strict-origin-when-cross-origin" };
                 response.set_header(Header::new("Referrer-Policy", referred));
             }
             response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));

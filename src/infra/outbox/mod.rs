@@ -140,6 +140,10 @@ impl Outbox {
         retry: Retry,
     ) -> Attempt {
         let _last_work = self.shutdown.hold();
+        // While it was rendered, another node may have claimed it.
+        if self.clock.now() >= mail.claimed_until {
+            return Attempt::Waiting;
+        }
         self.change_under_way(|mails| mails.insert(mail.message_id));
         let (attempt, unanswered) = match draft.map(Into::into) {
             Ok(Draft::RenderedMail(rendered)) => self.send(mail, &rendered, retry).await,

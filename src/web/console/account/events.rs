@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn actors_are_named_as_people_would() {
         let keys = HashMap::from([("px_abcdefghi".to_owned(), "shop".to_owned())]);
-        let names = Names { hosts: HashMap::new(), keys, published: Vec::new() };
+        let (hosts, webhooks) = (HashMap::new(), HashMap::new());
+        let names = Names { hosts, keys, webhooks, published: Vec::new() };
         let told = ["px_abcdefghi", "operator", "ann@example.com"].map(|it| names.who(it));
         assert_eq!(told[0], "the key shop (px_abcdefghi)");
         assert_eq!(names.who("px_other"), "the key px_other");

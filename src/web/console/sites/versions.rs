@@ -108,7 +108,8 @@ async fn compare(
         now.versions.iter().position(|version| version.policy_version.to_string() == text)
     };
     let at = place_of(number).ok_or(Error::NotFound)?;
-    let with = query.present("with").and_then(place_of).unwrap_or(at + 1);
+    let with =
+        query.present("with").and_then(place_of).filter(|with| *with != at).unwrap_or(at + 1);
     let (after, before) = (&now.versions[at.min(with)], now.versions.get(at.max(with)));
     let language = query.present("language").and_then(locales::named);
     let language = language.unwrap_or_else(locales::english);

@@ -87,10 +87,11 @@ async fn confirmation(
         Action::Erase => format!("Erase {people_counted}"),
         Action::Block => format!("Block {people_counted}"),
     };
+    let rows = people.iter().map(line).collect::<Result<Vec<_>>>()?;
     let content = context! {
         action: action.word(),
         filter: Filter::of_form(form),
-        rows: people.iter().map(line).collect::<Result<Vec<_>>>()?,
+        rows,
         people: people_counted,
         stored: of_visitor(&sum),
         error: wrong,
@@ -113,8 +114,7 @@ fn line(person: &CountedPerson) -> Result<Value> {
 async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     let (action, hems) = (Action::of(&form)?, selected(&form));
-    let is_confirmed = form.text("host").to_lowercase() == pixel.domain.as_str();
-    if hems.is_empty() || !is_confirmed {
+    if hems.is_empty() || !form.names_host(pixel.domain.as_str()) {
         let wrong = Some(format!("Type {} to confirm.", pixel.domain));
         return confirmation(&member, 400, &pixel, &form, wrong).await;
     }
@@ -126,12 +126,12 @@ async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Re
         };
         match done {
             Ok(rows) => sum += rows,
+            Err(Error::ContactNotFound) => {}
             // Those who are left are listed, to be confirmed again.
-            Err(error) if error.retry_after().is_some() => {
+            Err(error) => {
                 let wrong = Some(sentence(&error));
                 return confirmation(&member, error.status(), &pixel, &form, wrong).await;
             }
-            Err(error) => return Err(error.into()),
         }
     }
     let (list, people) = (format!("/console/sites/{pixel_id}/contacts"), hems.len());
