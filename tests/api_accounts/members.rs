@@ -39,7 +39,7 @@ async fn members_are_invited_changed_and_removed() {
     assert_eq!((&bob["email"], &bob["role"]), (&json!("bob@example.com"), &json!("read")));
     let listed = members(&app, &ann.key).await;
     let own = json!({"member_id": null, "email": "ann@example.com", "role": "full",
-        "created_at": "2026-03-10T12:00:00.000Z"});
+        "created_at": "2026-03-10T12:00:00.000Z", "pixels": null});
     assert_eq!(listed, [own, bob.clone()]);
     assert_eq!(members(&app, &eve.key).await.len(), 1);
 

@@ -72,7 +72,7 @@ async fn a_link_from_the_console_shows_the_numbers_until_it_expires() {
     let shown = opened(&app, &page).await;
     assert_eq!(shown.status, 200, "{}", shown.text);
     is_unlisted(&shown);
-    for text in ["<bdi>ann.example</bdi>", "50 %", "Version 1", "17 March 2026", "<title>"] {
+    for text in ["<bdi>ann.example</bdi>", "50%", "Version 1", "17 March 2026", "<title>"] {
         assert!(shown.text.contains(text), "{text}: {}", shown.text);
     }
     let private = ["visitor-", &*ann.email, "href=\"/console", "overview.csv", "choices?"];

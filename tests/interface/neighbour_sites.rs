@@ -8,7 +8,7 @@ use crate::support::contacts::{hem, person};
 use crate::support::story::Site;
 use crate::support::tools::{call, done, refused};
 use crate::support::watch_reports::ReportMade;
-use crate::support::{Account, App, fresh_address};
+use crate::support::{Account, Answer, App, fresh_address};
 
 const RESTRICTED: &str = "key is restricted to sites";
 const ID: &str = "019cd7a4-1f40-7b1d-8c53-2e9f4a7d6b10";
@@ -189,7 +189,9 @@ async fn a_restriction_names_pixels_of_the_account_and_outlives_them() {
         site.app.call(Method::POST, "/v1/api-keys", &site.ann.key, body).await
     };
     issue(json!([eves])).await.refused(404, "pixel not found");
-    issue(json!(["a\u{0}b"])).await.refused(404, "pixel not found");
+    assert_eq!(issue(json!(["a\u{0}b"])).await.status, 422);
+    let broken = site.app.request(Method::POST, "/v1/api-keys").bearer_auth(&site.ann.key);
+    assert_eq!(Answer::of(broken.body(r#"{"pixels": ["#)).await.status, 422);
     issue(json!([])).await.invalid(&["body", "pixels"]);
     let listed = site.app.call(Method::GET, "/v1/api-keys", &site.ann.key, Value::Null).await;
     let listed = listed.expect(200)["api_keys"].as_array().unwrap().clone();
@@ -197,7 +199,15 @@ async fn a_restriction_names_pixels_of_the_account_and_outlives_them() {
     assert_eq!(shown.len(), 2);
     assert!(shown.contains(&Value::Null) && shown.contains(&json!([site.own.pixel_id])));
 
+    // A move to the host of a site that was never set up would replace that site.
+    let bare = site.app.pixel(&site.ann.key, "bare.example").await;
     let path = format!("/v1/pixels/{}", site.own.pixel_id);
+    let onto = json!({"domain": "bare.example"});
+    let moved = site.app.call(Method::POST, &format!("{path}/move"), &site.key, onto).await;
+    moved.refused(409, "domain already registered");
+    let bare = format!("/v1/pixels/{bare}");
+    site.app.call(Method::GET, &bare, &site.ann.key, Value::Null).await.expect(200);
+
     site.app.call(Method::DELETE, &path, &site.key, Value::Null).await.expect(204);
     assert!(site.get("/v1/pixels").await["pixels"].as_array().unwrap().is_empty());
     let body = json!({"domain": "third.example"});

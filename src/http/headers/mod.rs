@@ -18,7 +18,7 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
 
 /// For JSON, scripts and pictures: opened directly, they load nothing.
 const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// Whoever knows such an address can read the page.
+/// Pages that anybody can read who knows the address.
 const SECRET_PAGES: &str = "/shared/";
 const FORM: &str = "x-www-form-urlencoded";
 /// RFC 6797: browsers use only https for this host and its subdomains for two years.

@@ -132,6 +132,7 @@ async fn tools_that_change_nothing_say_so_and_only_they() {
             "verify_claim",
             "disown_account",
             "revoke_api_key",
+            "revoke_shared_link",
             "change_account",
             "change_member",
             "remove_member",

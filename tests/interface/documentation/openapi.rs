@@ -97,7 +97,10 @@ async fn it_is_version_1_of_an_openapi_3_1_document_in_which_every_operation_has
 async fn refusals_are_described_with_the_sentences_that_are_sent() {
     let document = document().await;
     let refusal = &document["paths"]["/v1/pixels"]["post"]["responses"]["409"];
-    assert_eq!(refusal["description"], "Conflict: `domain already registered`");
+    assert_eq!(
+        refusal["description"],
+        "Conflict: `domain already registered`, `a move is under way`"
+    );
     let content = &refusal["content"]["application/problem+json"];
     assert_eq!(content["schema"]["$ref"], "#/components/schemas/Problem");
     let sent = &content["examples"]["domain_already_registered"]["value"]["detail"];

@@ -150,6 +150,7 @@ async fn a_schema_or_a_guide_that_drifts_is_noticed() {
         "popup_forms refers to pixels",
         "popup_screenshot_files refers to pixels",
         "popup_screenshots_due refers to pixels",
+        "shared_links refers to pixels",
         "site_moves refers to pixels",
         "test_receipts refers to pixels",
         "visits is named 0 times",
