@@ -101,13 +101,14 @@ async fn a_key_may_be_asked_for_with_any_body_or_none() {
         (b"null", "application/json"),
         (b"[1]", "application/json"),
         (b"name=shop", "application/x-www-form-urlencoded"),
-        (b"{\"name\":", "application/json"),
         (b"\xff\x00", "application/octet-stream"),
         (b"{\"name\": null}", "text/plain"),
         (b"{\"name\": \"  \"}", "application/json"),
     ] {
         send(body, kind).await.expect(201);
     }
+    // A broken object may have named restrictions.
+    assert_eq!(send(b"{\"name\":", "application/json").await.status, 422);
     assert!(list(&app, &ann.key).await.iter().all(|key| key["name"].is_null()));
     app.clock.advance(Duration::minutes(1));
     send(b"{\"name\": \"shop\"}", "text/plain").await.expect(201);

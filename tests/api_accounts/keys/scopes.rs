@@ -23,7 +23,7 @@ fn may(scope: &str, method: &str, path: &str) -> bool {
                 && !about_the_account.iter().any(|start| is_below(start))
                 && !governs.iter().any(|end| path.ends_with(end))
                 && !path.ends_with("/shared-links")
-                && !(method == "post" && path.contains("/move"))
+                && (method != "post" || !path.contains("/move"))
                 && (method, path) != ("post", "/v1/accounts")
                 && (method, path) != ("post", "/v1/webhooks")
                 && !(is_below("/v1/webhooks") && (method == "patch" || path.ends_with("/secret")))

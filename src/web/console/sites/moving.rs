@@ -40,7 +40,7 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
 #[derive(Default)]
 struct Tried<'a> {
     done: Option<&'static str>,
-    /// What was typed as the new domain, and what is wrong with it.
+    /// The new domain as it was typed, with `error`.
     domain: &'a str,
     error: Option<&'a Error>,
     /// Another text than the former domain was typed to end the move.
