@@ -119,6 +119,6 @@ test('a mail can be turned off', async ({ page }) => {
   await expect(page.getByRole('row', { name: /Turned off an email notification: A snippet is missing/ })).toContainText('you');
   await page.getByRole('link', { name: 'Email notifications' }).click();
   await expect(vanished).not.toBeChecked();
-  await expect(page.getByRole('checkbox', { checked: true })).toHaveCount(6);
+  await expect(page.getByRole('checkbox', { checked: true })).toHaveCount(7);
   expect(problems).toEqual([]);
 });
