@@ -83,9 +83,10 @@ fn screens(receipt_id: &str) -> Vec<String> {
 
 fn forms(receipt_id: &str) -> Vec<String> {
     let hem = hem(1);
-    let mut all = ["check", "popup", "mail", "watch", "remove", "popup/off", "test", "move", "share"]
-        .map(|rest| format!("/{rest}"))
-        .to_vec();
+    let mut all =
+        ["check", "popup", "mail", "watch", "remove", "popup/off", "test", "move", "share"]
+            .map(|rest| format!("/{rest}"))
+            .to_vec();
     all.extend(["complete", "refuse"].map(|rest| format!("/requests/{ID}/{rest}")));
     all.extend(["erase", "request", "suppress"].map(|rest| format!("/contacts/{hem}/{rest}")));
     all.push(format!("/choices/{receipt_id}/erase"));
