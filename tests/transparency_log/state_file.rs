@@ -68,12 +68,14 @@ impl Scene {
         (scene, log)
     }
 
-    /// Waits until all entries are in the log, published, and stored in the file.
+    /// Waits until all entries are in the log, published, and stored in the file. An entry is added
+    /// before its checkpoint is published, so what is published is compared with the database.
     async fn settled(&self, node: &Process) -> PublicLog {
         for _ in 0..600 {
             let is_all_added = self.waiting().await == 0;
+            let signed = self.signed().await;
             let log = PublicLog::read(&client(), &node.base).await;
-            if let Some(log) = log.filter(|_| is_all_added)
+            if let Some(log) = log.filter(|log| is_all_added && log.note == signed)
                 && fs::read_to_string(self.file()).is_ok_and(|note| note == log.note)
             {
                 return log;
