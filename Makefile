@@ -94,7 +94,7 @@ unit: ## Unit tests only; they need no database
 
 .PHONY: test-rust
 test-rust: $(smtp_server) $(generators)
-	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 cargo test --locked --no-fail-fast
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 scripts/rust-tests
 
 .PHONY: test-api
 test-api: $(smtp_server) $(generators) ## Black-box tests of the HTTP interface
