@@ -22,5 +22,5 @@ export const translate = async (tag: HTMLElement, session: Session): Promise<voi
   translateAll(map, base, session.trusted);
   if (isStarted) return;
   isStarted = true;
-  if (!hasAnswered(session) && hasRefusal(map)) await session.decide('declined', []);
+  if (!hasAnswered(session) && hasRefusal(map, tag.dataset.assentCompatCookie)) await session.decide('declined', []);
 };

@@ -17,8 +17,8 @@ const readStored = (name: string): string => {
 };
 
 /** `{"categories":["necessary"],…}`: the accepted categories. */
-const vanilla = (): boolean => {
-  const { categories } = JSON.parse(readStored('cc_cookie'));
+const vanilla = (_: CategoryMap, name = 'cc_cookie'): boolean => {
+  const { categories } = JSON.parse(readStored(name));
   return Array.isArray(categories) && categories.every((name) => NECESSARY.test(name));
 };
 
@@ -26,8 +26,8 @@ const vanilla = (): boolean => {
  * `{"service":false,…}`. Required services are stored as accepted, and are not told apart. A service that waits for a
  * purpose is not a required one.
  */
-const klaro = (map: CategoryMap): boolean => {
-  const services = Object.entries(JSON.parse(readStored('klaro')));
+const klaro = (map: CategoryMap, name = 'klaro'): boolean => {
+  const services = Object.entries(JSON.parse(readStored(name)));
   return services.some(([, is]) => is === false) && !services.some(([name, is]) => is && map[name.toLowerCase()]);
 };
 
@@ -45,11 +45,14 @@ const oneTrust = (): boolean => {
   return !!readCookie('OptanonAlertBoxClosed') && !!isOptional[0]?.[1] && isOptional.every(([, value]) => value === '0');
 };
 
-/** Whether one of the tools has stored that the visitor refused everything that can be refused. */
-export const hasRefusal = (map: CategoryMap): boolean =>
+/**
+ * Whether one of the tools has stored that the visitor refused everything that can be refused. Two of the tools let sites
+ * rename their cookie or entry: `name` is that name, if it is not the usual one.
+ */
+export const hasRefusal = (map: CategoryMap, name: string | undefined): boolean =>
   [vanilla, klaro, cookiebot, oneTrust].some((isRefusal) => {
     try {
-      return isRefusal(map);
+      return isRefusal(map, name);
     } catch {
       return false;
     }

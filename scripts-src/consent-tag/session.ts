@@ -61,7 +61,9 @@ export const noteStored = (names: string | undefined, needs: string): void => {
  */
 export const decide = async (state: State, wanted: string[], by?: Partial<Action> | false): Promise<boolean> => {
   const purposes = only(config.purposes, wanted);
-  if (gpc() || (state === 'accepted' && !purposes.length)) return !extra('hint', 'choice', '' + wanted);
+  const isImpossible = gpc() || (state === 'accepted' && !purposes[0]);
+  if (isImpossible || wanted[purposes.length]) extra('hint', 'choice', '' + wanted);
+  if (isImpossible) return false;
   const before = choice || loadChoice();
   const earlier = before || pending || failed;
   // Without an earlier choice there is nothing to withdraw, and nothing to record.

@@ -22,6 +22,8 @@ export interface TagOptions {
   signals?: string;
   /** Honours the markup of other consent tools. Names the purposes of their categories (`ads=resolution`), or is empty. */
   compat?: string;
+  /** The name under which the other tool stored its answer, if it is not the usual one. */
+  compatCookie?: string;
 }
 
 /** The address of the tag's script. */
@@ -29,11 +31,12 @@ export const tagAddress = ({ service, pixel, lang }: TagOptions): string =>
   service.replace(/\/+$/, '') + '/px/' + encodeURIComponent(pixel) + '.js' + (lang ? '?lang=' + encodeURIComponent(lang) : '');
 
 /** The attributes of the tag's script element, besides its address and nonce. */
-export const tagAttributes = ({ layer, signals, compat }: TagOptions): Record<string, string> => {
+export const tagAttributes = ({ layer, signals, compat, compatCookie }: TagOptions): Record<string, string> => {
   const attributes: Record<string, string> = {};
   if (layer) attributes['data-assent-layer'] = layer;
   if (signals) attributes['data-assent-signals'] = signals;
   if (compat !== undefined) attributes['data-assent-compat'] = compat;
+  if (compatCookie) attributes['data-assent-compat-cookie'] = compatCookie;
   return attributes;
 };
 

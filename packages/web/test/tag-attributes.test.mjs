@@ -6,8 +6,8 @@ import { ConsentTag } from '../dist/next.js';
 import nuxt from '../dist/nuxt.js';
 
 const OPTIONS = { service: 'https://consent.example.com', pixel: 'p' };
-const ATTRIBUTES = { 'data-assent-layer': 'shopLayer', 'data-assent-signals': 'uet clarity', 'data-assent-compat': '' };
-const ALL = { ...OPTIONS, layer: 'shopLayer', signals: 'uet clarity', compat: '' };
+const ATTRIBUTES = { 'data-assent-layer': 'shopLayer', 'data-assent-signals': 'uet clarity', 'data-assent-compat': '', 'data-assent-compat-cookie': 'cc' };
+const ALL = { ...OPTIONS, layer: 'shopLayer', signals: 'uet clarity', compat: '', compatCookie: 'cc' };
 
 /** The attributes of a script element as a page with no other script would have it. */
 const openPage = () => {

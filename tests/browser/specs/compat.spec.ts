@@ -161,19 +161,19 @@ for (const [what, cookies, isRefusal] of STORED) {
 }
 
 /** Lets a tool's own script store an answer, on a page without our tag. */
-const answerVanilla = async (page: Page, shop: Shop, accepted: string): Promise<void> => {
+const answerVanilla = async (page: Page, shop: Shop, accepted: string, name = 'cc_cookie'): Promise<void> => {
   await shop.putScript('/vanilla.js', VANILLA);
   const head = `<script src="/vanilla.js"></script><script>
-    CookieConsent.run({ cookie: { secure: false }, categories: { necessary: { enabled: true, readOnly: true }, analytics: {}, marketing: {} },
+    CookieConsent.run({ cookie: { name: '${name}', secure: false }, categories: { necessary: { enabled: true, readOnly: true }, analytics: {}, marketing: {} },
       language: { default: 'en', translations: { en: { consentModal: { title: 'x', acceptAllBtn: 'a' }, preferencesModal: { sections: [] } } } } })
       .then(() => { CookieConsent.acceptCategory(${accepted}); window.done = true; });</script>`;
   await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
-  await page.waitForFunction(() => (window as any).done && document.cookie.includes('cc_cookie='));
+  await page.waitForFunction((name) => (window as any).done && document.cookie.includes(`${name}=`), name);
 };
 
-const answerKlaro = async (page: Page, shop: Shop, accepts: boolean, storageMethod = 'cookie'): Promise<void> => {
+const answerKlaro = async (page: Page, shop: Shop, accepts: boolean, storageMethod = 'cookie', name = 'klaro'): Promise<void> => {
   await shop.putScript('/klaro.js', KLARO);
-  const head = `<script>window.klaroConfig = { storageMethod: '${storageMethod}', translations: { en: {} }, services: [
+  const head = `<script>window.klaroConfig = { storageName: '${name}', storageMethod: '${storageMethod}', translations: { en: {} }, services: [
       { name: 'session', purposes: ['needed'], required: true }, { name: 'matomo', purposes: ['statistics'] }, { name: 'youtube', purposes: ['media'] }] };</script>
     <script src="/klaro.js"></script>`;
   await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
@@ -183,17 +183,21 @@ const answerKlaro = async (page: Page, shop: Shop, accepts: boolean, storageMeth
     manager.changeAll(accepts);
     manager.saveAndApplyConsents();
   }, accepts);
-  await page.waitForFunction(() => document.cookie.includes('klaro=') || localStorage.getItem('klaro'));
+  await page.waitForFunction((name) => document.cookie.includes(`${name}=`) || localStorage.getItem(name), name);
 };
 
+const RENAMED = 'their_answer';
 const TOOLS: [string, (page: Page, shop: Shop, accepts: boolean) => Promise<void>][] = [
   ['vanilla-cookieconsent', (page, shop, accepts) => answerVanilla(page, shop, accepts ? "'all'" : '[]')],
   ['Klaro', answerKlaro],
   ['Klaro, set to local storage,', (page, shop, accepts) => answerKlaro(page, shop, accepts, 'localStorage')],
+  ['vanilla-cookieconsent, set to another name,', (page, shop, accepts) => answerVanilla(page, shop, accepts ? "'all'" : '[]', RENAMED)],
+  ['Klaro, set to another name,', (page, shop, accepts) => answerKlaro(page, shop, accepts, 'localStorage', RENAMED)],
 ];
 
 for (const [tool, answer] of TOOLS) {
-  const compat = 'matomo=analytics youtube=resolution';
+  const renamed = tool.includes('another name') ? `" data-assent-compat-cookie="${RENAMED}` : '';
+  const compat = `matomo=analytics youtube=resolution${renamed}`;
 
   test(`a refusal that ${tool} itself has stored counts as a decline`, async ({ page, shop }) => {
     await answer(page, shop, false);

@@ -83,16 +83,21 @@ test.describe('the console says why nothing happens', () => {
     expect(messages()).toContain(`${shop.base}/guide/tag#javascript-api`);
   });
 
-  test('for an acceptance of nothing, and for every choice under Global Privacy Control', async ({ page, shop }) => {
+  test('for an acceptance of unknown purposes, and for every choice under Global Privacy Control', async ({ page, shop }) => {
     const messages = listen(page);
     await page.goto(await shop.put('/'));
-    await page.evaluate(() => (window as any).assent.accept(['telepathy']));
-    await expect.poll(messages).toContain('the choice (telepathy) is not made');
+    const accept = (purposes: string[]): Promise<boolean> => page.evaluate((purposes) => (window as any).assent.accept(purposes), purposes);
+    expect(await accept(['telepathy'])).toBe(false);
+    await expect.poll(messages).toContain('the choice (telepathy) is made without the purposes that this site does not ask for');
+    expect(await accept(['analytics', 'clairvoyance'])).toBe(true);
+    await expect.poll(messages).toContain('the choice (analytics,clairvoyance) is made without');
+    expect(await accept(['analytics', 'resolution'])).toBe(true);
     await sendGpc(page);
     await page.reload();
     await expect.poll(messages).toContain('Assent: Global Privacy Control');
-    await page.evaluate(() => (window as any).assent.accept(['analytics']));
-    await expect.poll(messages).toContain('the choice (analytics) is not made');
+    await accept(['analytics']);
+    await expect.poll(messages).toContain('the choice (analytics) is made without');
+    expect(messages()).not.toContain('analytics,resolution');
   });
 
   test('for a vendor whose script is not on the page, and for one that is unknown', async ({ page, shop }) => {
