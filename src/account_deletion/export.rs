@@ -11,6 +11,7 @@ use super::lines::{write, write_page};
 use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::clients::own_invitations;
 use crate::accounts::event::EventKind;
 use crate::accounts::grants;
 use crate::accounts::keys;
@@ -131,6 +132,9 @@ impl Export {
         let members = accounts::list_members(&mut connection, &self.account_id).await?;
         for member in members {
             write(lines, "member", None, MemberView::from(member))?;
+        }
+        for offer in own_invitations::export(&mut connection, &self.account_id).await? {
+            write(lines, "client_invitation", None, offer)?;
         }
         let mails = preferences::read(&mut connection, &self.account_id).await?;
         write(lines, "mails", None, mails)?;

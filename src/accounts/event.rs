@@ -27,6 +27,12 @@ text_enum! {
         MemberInvited = "member_invited",
         MemberChanged = "member_changed",
         MemberRemoved = "member_removed",
+        /// A member offered a client an account. `subject`: the client's address, here and below.
+        ClientInvited = "client_invited",
+        ClientInvitationCancelled = "client_invitation_cancelled",
+        /// The client opened the account, or declined it.
+        ClientConfirmed = "client_confirmed",
+        ClientDeclined = "client_declined",
         NameChanged = "name_changed",
         AddressChanged = "address_changed",
         /// A change of address was requested without a code from the current mailbox.
@@ -79,7 +85,8 @@ pub struct EventView {
     pub event_id: Uuid,
     pub happened_at: Timestamp,
     /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `key_expired`, `keys_revoked`,
-    /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
+    /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `client_invited`, `client_invitation_cancelled`,
+    /// `client_confirmed`, `client_declined`, `name_changed`, `address_changed`,
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `shared_link_created`, `shared_link_revoked`,

@@ -3,6 +3,7 @@ pub mod account;
 pub mod activity_log;
 pub mod actor;
 pub mod capability;
+pub mod clients;
 pub mod codes;
 pub mod credentials;
 pub mod demo;

@@ -10,4 +10,7 @@ mod store;
 pub mod view;
 pub mod visitor;
 
-pub use store::{OpenCount, delete_closed_requests, find_request, list_open_counts, list_requests};
+pub use store::{
+    OpenCount, delete_closed_requests, find_request, list_open_counts, list_open_counts_of,
+    list_requests,
+};

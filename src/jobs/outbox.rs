@@ -1,5 +1,6 @@
 use futures_util::future::join_all;
 
+use crate::accounts::clients::client_mails;
 use crate::accounts::codes::code_mail;
 use crate::accounts::mails::{key_expiry, safety, trial_ending};
 use crate::accounts::members::invitation;
@@ -83,6 +84,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::SignIn => sign_in::mail::rendered(infra, mail).await?,
         Kind::AccountCode => code_mail::rendered(infra, mail)?,
         Kind::Invitation => invitation::rendered(infra, mail).await?,
+        Kind::ClientOffer | Kind::ClientConfirmed => client_mails::rendered(infra, mail).await?,
         Kind::AddressChanged | Kind::AddressWaiting => {
             address_notice::rendered(infra, mail).await?
         }

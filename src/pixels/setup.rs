@@ -54,6 +54,12 @@ pub async fn list(infra: &Infra, owner: &AccountId) -> Result<Vec<Pixel>> {
     store::list_pixels(&mut connection, owner).await
 }
 
+/// The pixels of several accounts, in no order. The caller has checked the access to them.
+pub async fn list_of_accounts(infra: &Infra, owners: &[String]) -> Result<Vec<Pixel>> {
+    let mut connection = infra.pool.acquire().await?;
+    store::list_pixels_of_accounts(&mut connection, owners).await
+}
+
 async fn list_for(infra: &Infra, caller: &Caller) -> Result<Vec<Pixel>> {
     let mut pixels = list(infra, caller.account_id()).await?;
     pixels.retain(|pixel| caller.sites.include(pixel.pixel_id.as_str()));

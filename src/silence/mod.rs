@@ -13,4 +13,4 @@ mod store;
 pub mod view;
 
 pub use store::reports::{delete_reports, find_report, list_signed};
-pub use store::sites::find_site;
+pub use store::sites::{find_site, list_broken};

@@ -11,6 +11,7 @@ mod support;
 mod account;
 mod account_switching;
 mod addresses;
+mod agencies;
 mod choices;
 mod contacts;
 mod erasure_requests;

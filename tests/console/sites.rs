@@ -188,7 +188,8 @@ async fn at_the_fourth_site_another_account_is_offered_with_its_price() {
     let fields = [("domain", "four.example")];
     let refused = browser.submit("/console/sites/new", "/console/sites", &fields).await;
     assert_eq!(refused.status, 403);
-    for words in ["Remove one that you do not use", "then 1 US dollar a month"] {
+    let price = "A fourth needs another account: 1 USD a month after a 30-day trial.";
+    for words in ["Remove one that you do not use", price] {
         assert!(refused.text.contains(words), "{words}: {}", refused.text);
     }
     let link = "/console/sign-up?another=yes&amp;domain=four.example";

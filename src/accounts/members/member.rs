@@ -2,6 +2,8 @@
 //! row, and changes with the address. Other members are rows of `members`, with a scope as their
 //! role. An address may be a member of several accounts.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -55,7 +57,7 @@ impl Membership {
     }
 }
 
-/// The first account of an address: the one opened with it, or else the first that invited it.
+/// The first account of an address: one opened with it, or else the first that invited it.
 pub async fn member_of(connection: &mut PgConnection, address: &str) -> Result<Option<Membership>> {
     Ok(memberships_of(connection, address).await?.into_iter().next())
 }
@@ -64,10 +66,15 @@ pub async fn memberships_of(
     connection: &mut PgConnection,
     address: &str,
 ) -> Result<Vec<Membership>> {
-    let own = store::find_account_by_email(connection, address).await?;
-    let mut memberships = own.map(Membership::of_own).into_iter().collect::<Vec<_>>();
-    for stored in store::list_memberships_of(connection, address).await? {
-        let account = store::find_account(connection, &stored.account_id).await?;
+    let own = store::list_accounts_by_email(connection, address).await?;
+    let stored = store::list_memberships_of(connection, address).await?;
+    let ids = stored.iter().map(|stored| stored.account_id.to_string()).collect::<Vec<_>>();
+    let accounts = store::list_accounts(connection, &ids).await?.into_iter();
+    let by_id = accounts.map(|account| (account.account_id.clone(), account));
+    let mut accounts = by_id.collect::<HashMap<_, _>>();
+    let mut memberships = own.into_iter().map(Membership::of_own).collect::<Vec<_>>();
+    for stored in stored {
+        let account = accounts.remove(&stored.account_id);
         memberships.extend(account.map(|account| Membership::of_stored(account, stored)));
     }
     Ok(memberships)

@@ -5,6 +5,7 @@ pub mod confirmation;
 pub mod confirmation_mail;
 pub mod email_verification;
 pub mod link_token;
+pub mod opening;
 pub mod resending;
 pub mod signup_rejection;
 pub mod signup_request;
@@ -235,6 +236,7 @@ async fn insert(
         created_at: now,
         trial_ends_at: now + TRIAL,
         confirmation_mailed_at: (!by_operator).then_some(now),
+        shares_address: false,
     };
     if let Some(claimed) = new.external_user_id.filter(|_| by_operator) {
         take_claimed_id(connection, claimed, account_id).await?;

@@ -20,6 +20,8 @@ pub struct NewAccount<'a> {
     pub created_at: DateTime<Utc>,
     pub trial_ends_at: DateTime<Utc>,
     pub confirmation_mailed_at: Option<DateTime<Utc>>,
+    /// Whether another account may have the address already.
+    pub shares_address: bool,
 }
 
 impl<'a> NewAccount<'a> {
@@ -42,6 +44,7 @@ impl<'a> NewAccount<'a> {
             created_at: now,
             trial_ends_at: now + TRIAL,
             confirmation_mailed_at: None,
+            shares_address: false,
         }
     }
 }
@@ -63,8 +66,8 @@ macro_rules! insert_account {
         query!(
             "INSERT INTO accounts (account_id, email, display_name, external_user_id,
                  external_user_id_vouched, referral_code, status, plan, email_verified_at,
-                 created_at, trial_ends_at, confirmation_mailed_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+                 created_at, trial_ends_at, confirmation_mailed_at, shares_address)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
                 $(+ $on_conflict)?,
             $new.account_id.as_str(),
             $new.email,
@@ -78,6 +81,7 @@ macro_rules! insert_account {
             $new.created_at,
             $new.trial_ends_at,
             $new.confirmation_mailed_at,
+            $new.shares_address,
         )
     };
 }
@@ -116,12 +120,39 @@ pub async fn lock_account(
     Ok(account)
 }
 
+/// The account that was signed up with the address. Accounts that share the address are left out.
 pub async fn find_account_by_email(
     connection: &mut PgConnection,
     email: &str,
 ) -> Result<Option<Account>> {
-    let account = select_account!("WHERE email = $1", email).fetch_optional(connection).await?;
+    let account = select_account!("WHERE email = $1 AND NOT shares_address", email)
+        .fetch_optional(connection)
+        .await?;
     Ok(account)
+}
+
+/// All accounts of an address: confirmed ones first, of these the one that was signed up with it.
+pub async fn list_accounts_by_email(
+    connection: &mut PgConnection,
+    email: &str,
+) -> Result<Vec<Account>> {
+    let accounts = select_account!(
+        "WHERE email = $1
+         ORDER BY email_verified_at IS NULL, shares_address, created_at, account_id",
+        email,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(accounts)
+}
+
+pub async fn list_accounts(
+    connection: &mut PgConnection,
+    account_ids: &[String],
+) -> Result<Vec<Account>> {
+    let accounts =
+        select_account!("WHERE account_id = ANY($1)", account_ids).fetch_all(connection).await?;
+    Ok(accounts)
 }
 
 pub async fn find_account_id_by_external_user_id(

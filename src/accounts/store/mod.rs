@@ -1,6 +1,7 @@
 mod account_codes;
 mod accounts;
 mod address_changes;
+mod client_invitations;
 pub mod erasure;
 mod events;
 mod grants;
@@ -15,6 +16,7 @@ mod verifications;
 pub use account_codes::*;
 pub use accounts::*;
 pub use address_changes::*;
+pub use client_invitations::*;
 pub use events::*;
 pub use grants::*;
 pub use key_expiry::*;

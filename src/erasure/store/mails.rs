@@ -169,3 +169,22 @@ pub async fn list_open_counts(
     .await?;
     Ok(counts)
 }
+
+/// As [`list_open_counts`], of several pixels.
+pub async fn list_open_counts_of(
+    connection: &mut PgConnection,
+    pixel_ids: &[String],
+    now: DateTime<Utc>,
+) -> Result<Vec<OpenCount>> {
+    let counts = query_as!(
+        OpenCount,
+        "SELECT pixel_id AS \"pixel_id: PixelId\", count(*) AS \"open!\",
+             count(*) FILTER (WHERE due_at < $2) AS \"overdue!\"
+         FROM erasure_requests WHERE pixel_id = ANY($1) AND status = 'open' GROUP BY pixel_id",
+        pixel_ids,
+        now,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
+}

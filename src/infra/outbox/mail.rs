@@ -18,6 +18,9 @@ text_enum! {
         AccountCode = "account_code",
         /// Somebody is a member of an account.
         Invitation = "invitation",
+        /// A client is offered an account, or has confirmed it.
+        ClientOffer = "client_offer",
+        ClientConfirmed = "client_confirmed",
         /// An account has another address.
         AddressChanged = "address_changed",
         /// A change of an account's address is pending, or has failed.
@@ -65,6 +68,8 @@ impl Kind {
             Self::AccountCode => "code",
             Self::Snippet | Self::PresentSnippet => "snippet",
             Self::Invitation
+            | Self::ClientOffer
+            | Self::ClientConfirmed
             | Self::AddressChanged
             | Self::AddressWaiting
             | Self::PixelEnding

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, Postgres};
 
 use super::periods::Cutoffs;
 use super::store;
-use crate::accounts::{sessions, sign_in};
+use crate::accounts::{clients, sessions, sign_in};
 use crate::contacts::delete_old_withdrawn;
 use crate::contacts::suppressions::delete_imports;
 use crate::contacts::withdrawal;
@@ -53,6 +53,7 @@ struct Deleted {
     mailboxes: u64,
     sessions: u64,
     sign_ins: u64,
+    client_invitations: u64,
     oauth: u64,
     claims: u64,
     shared_links: u64,
@@ -100,6 +101,9 @@ async fn delete(infra: &Infra) -> Result<bool> {
         mailboxes: in_batches!(sweep, |on| store::delete_mailboxes(on, now, BATCH)),
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
+        client_invitations: in_batches!(sweep, |on| {
+            clients::delete_expired_client_invitations(on, now, BATCH)
+        }),
         oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         shared_links: in_batches!(sweep, |on| sharing::delete_expired(on, now, BATCH)),

@@ -70,6 +70,17 @@ impl InstallView {
         let known = store::looks::find_install(connection, &pixel.pixel_id).await?;
         Ok(Self::of(pixel, known.unwrap_or_default()))
     }
+
+    /// As [`Self::read`], of several pixels, in their order.
+    pub async fn read_all(connection: &mut PgConnection, pixels: &[Pixel]) -> Result<Vec<Self>> {
+        let ids = pixels.iter().map(|pixel| pixel.pixel_id.to_string()).collect::<Vec<_>>();
+        let mut known = store::looks::list_installs(connection, &ids).await?;
+        let view = |pixel: &Pixel| {
+            let known = known.remove(pixel.pixel_id.as_str()).unwrap_or_default();
+            Self::of(pixel.clone(), known)
+        };
+        Ok(pixels.iter().map(view).collect())
+    }
 }
 
 /// What the last look has found.

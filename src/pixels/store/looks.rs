@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, query, query_as};
@@ -38,6 +40,35 @@ pub async fn find_install(
     pixel_id: &PixelId,
 ) -> Result<Option<KnownInstall>> {
     Ok(query_known!(pixel_id, "").fetch_optional(connection).await?)
+}
+
+/// As [`find_install`], of several pixels, by the pixel's id.
+pub async fn list_installs(
+    connection: &mut PgConnection,
+    pixel_ids: &[String],
+) -> Result<HashMap<String, KnownInstall>> {
+    let rows = query!(
+        "SELECT pixels.pixel_id, looked_at, findings, installed_since, next_look_at, missed_days,
+             missing_since, vanished_at
+         FROM install_looks JOIN pixels ON pixels.pixel_id = install_looks.pixel_id
+         WHERE pixels.pixel_id = ANY($1) AND host = domain",
+        pixel_ids,
+    )
+    .fetch_all(connection)
+    .await?;
+    let known = rows.into_iter().map(|row| {
+        let known = KnownInstall {
+            looked_at: row.looked_at,
+            findings: row.findings,
+            installed_since: row.installed_since,
+            next_look_at: row.next_look_at,
+            missed_days: row.missed_days,
+            missing_since: row.missing_since,
+            vanished_at: row.vanished_at,
+        };
+        (row.pixel_id, known)
+    });
+    Ok(known.collect())
 }
 
 /// As [`find_install`], with the row locked until the transaction ends, after the pixel's row.

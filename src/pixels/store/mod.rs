@@ -146,6 +146,13 @@ pub async fn list_pixels(connection: &mut PgConnection, owner: &AccountId) -> Re
     Ok(pixels)
 }
 
+pub async fn list_pixels_of_accounts(
+    connection: &mut PgConnection,
+    owners: &[String],
+) -> Result<Vec<Pixel>> {
+    Ok(query_pixel!("WHERE account_id = ANY($1)", owners).fetch_all(connection).await?)
+}
+
 pub async fn list_pixel_ids(
     connection: &mut PgConnection,
     owner: &AccountId,

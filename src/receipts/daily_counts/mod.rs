@@ -2,6 +2,7 @@
 
 pub mod counting;
 pub mod day_tallies;
+pub mod recent;
 pub mod series;
 pub mod stats;
 pub mod tally;

@@ -10,6 +10,7 @@ pub mod latest;
 pub mod latest_of_pixels;
 pub mod leaves;
 pub mod reading;
+pub mod recent;
 pub mod recording;
 pub mod rows;
 pub mod test_receipts;

@@ -63,6 +63,22 @@ pub async fn find_site(connection: &mut PgConnection, pixel_id: &PixelId) -> Res
     Ok(row.map(WatchedSite::from).unwrap_or_default())
 }
 
+/// Those of the pixels whose site loads or stores something without consent.
+pub async fn list_broken(
+    connection: &mut PgConnection,
+    pixel_ids: &[String],
+) -> Result<Vec<PixelId>> {
+    let broken = query_scalar!(
+        "SELECT pixels.pixel_id AS \"pixel_id: PixelId\"
+         FROM watch_sites JOIN pixels ON pixels.pixel_id = watch_sites.pixel_id
+         WHERE pixels.pixel_id = ANY($1) AND host = domain AND broken_since IS NOT NULL",
+        pixel_ids,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(broken)
+}
+
 /// Stores what is known of the site of a pixel, whose row is locked.
 pub async fn upsert_known(
     connection: &mut PgConnection,

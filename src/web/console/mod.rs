@@ -18,6 +18,7 @@
 //! 5. Tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
 
 pub mod account;
+pub mod agency;
 pub mod authorize;
 pub mod kit;
 pub mod sign_in;
@@ -65,6 +66,10 @@ pub fn routes() -> Vec<Route> {
         account::upload::routes(),
         account::leave::routes(),
         sign_in::which_account::routes(),
+        agency::all_sites::routes(),
+        agency::clients::routes(),
+        agency::confirm::routes(),
+        agency::another_account::routes(),
         account::billing::routes(),
         webhooks::deliveries::routes(),
         webhooks::webhook::routes(),

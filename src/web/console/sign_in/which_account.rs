@@ -2,6 +2,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::json;
 
+use super::next_of;
 use crate::accounts::members::member::Membership;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
@@ -49,5 +50,5 @@ async fn choose(member: Member<'_>, browser: Browser, form: Form) -> Result<Repl
         let session = sessions::switch_to(infra, &member.member, &account_id, &browser.0).await?;
         cookies::replace_secret(infra, member.jar, &session.ok_or(Error::NotFound)?);
     }
-    Ok(Reply::to("/console"))
+    Ok(Reply::to(next_of(form.get("next"))))
 }

@@ -31,6 +31,7 @@ use super::kit::screen::{Place, Screen};
 use super::kit::words::number;
 use super::webhooks::deliveries::failing;
 use crate::accounts::capability::NoInput;
+use crate::accounts::sessions;
 use crate::billing::whoami::ShowCaller;
 use crate::contacts::counts::{CountContacts, CountRequest};
 use crate::error::Result;
@@ -86,6 +87,7 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let is_installed = |pixel: &PixelSummary| pixel.install_status == InstallStatus::Installed;
     let works = all.iter().any(is_installed) || rows.iter().any(|row| row.tone == "good");
     let asks = rows.iter().any(|row| row.asks);
+    let memberships = sessions::memberships(&member.app.infra, &member.member).await?;
     let first_site = rows.first().map(|row| row.pixel_id.clone());
     let content = context! {
         rows,
@@ -93,6 +95,7 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         asks,
         first_site,
         is_new: !works,
+        has_choice: memberships.len() > 1,
         previous: (page > 1).then(|| page - 1),
         next: (all.len() > first.saturating_add(PAGE)).then_some(page + 1),
         failing_webhooks: failing(&webhooks),

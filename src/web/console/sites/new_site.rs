@@ -2,6 +2,11 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use url::Url;
 
+use crate::accounts::account::TRIAL;
+use crate::accounts::capability::NoInput;
+use crate::accounts::plans::monthly_price;
+use crate::accounts::sign_in::proof::Proof;
+use crate::billing::whoami::ShowCaller;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::pixels::input::PixelRequest;
@@ -11,7 +16,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::sentence;
+use crate::web::console::kit::words::{count, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![name_site, add_site]
@@ -28,7 +33,40 @@ const NEW_SITE: Screen<'static> = Screen {
 async fn name_site(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     member.member.sites.require_all()?;
     let domain = query.present("domain").unwrap_or_default();
-    Ok(member.screen(NEW_SITE, context! { domain }))
+    let more_sites = more_sites(&member).await?;
+    Ok(member.screen(NEW_SITE, context! { domain, more_sites, by_mail: by_mail(&member) }))
+}
+
+fn by_mail(member: &Member<'_>) -> bool {
+    Proof::of(&member.app.infra) == Proof::Mail
+}
+
+/// The price of more sites, once the account has all that its plan includes.
+async fn more_sites(member: &Member<'_>) -> Result<Option<String>> {
+    let allowance = member.ask::<ShowCaller>(NoInput {}).await?.allowance;
+    let included = allowance.pixels_included.filter(|most| allowance.pixels_used >= *most);
+    Ok(included.map(price_after))
+}
+
+/// The price of a site beyond those that an account includes.
+fn price_after(included: i64) -> String {
+    let (next, price) = (ordinal(included + 1), monthly_price());
+    let (sites, days) = (count(included, "site", "sites"), TRIAL.num_days());
+    format!(
+        "Your account includes {sites}. A {next} needs another account: {price} after a {days}-day trial."
+    )
+}
+
+fn ordinal(number: i64) -> String {
+    let word = match number {
+        2 => "second",
+        3 => "third",
+        4 => "fourth",
+        5 => "fifth",
+        6 => "sixth",
+        _ => return format!("site number {number}"),
+    };
+    word.to_owned()
 }
 
 pub fn host_of(typed: &str) -> String {
@@ -59,9 +97,9 @@ async fn add_site(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
         }
         Err(error) if is_about_the_field(&error) => {
             let is_elsewhere = matches!(error, Error::DomainRegistered);
-            let is_full = matches!(error, Error::PixelAllowanceReached { .. });
-            let content =
-                context! { domain: typed, error: sentence(&error), is_elsewhere, is_full };
+            let more_sites = more_sites(&member).await?;
+            let (domain, error_text, by_mail) = (typed, sentence(&error), by_mail(&member));
+            let content = context! { domain, error: error_text, is_elsewhere, more_sites, by_mail };
             Ok(member.screen_with_status(error.status(), NEW_SITE, content))
         }
         Err(error) => Err(error.into()),
@@ -85,6 +123,15 @@ fn is_about_the_field(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_price_of_one_more_site_is_told() {
+        let told = price_after(3);
+        let trial = "1 USD a month after a 30-day trial.";
+        let sites = "Your account includes 3 sites. A fourth needs another account:";
+        assert_eq!(told, format!("{sites} {trial}"));
+        assert!(price_after(9).contains("A site number 10 needs"));
+    }
 
     #[test]
     fn the_host_is_taken_out_of_an_address() {

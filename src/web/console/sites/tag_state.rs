@@ -26,6 +26,11 @@ impl Visits {
         }
     }
 
+    /// The latest days with a response and with a popup that was shown.
+    pub fn on(answered: Option<NaiveDate>, shown: Option<NaiveDate>) -> Self {
+        Self { answered, shown }
+    }
+
     /// Evidence that the tag works, from today or yesterday and later than `after`.
     fn of_late(&self, after: Option<NaiveDate>, today: NaiveDate) -> Option<String> {
         let words = |day: Option<NaiveDate>, what: &str| {

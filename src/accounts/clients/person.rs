@@ -1,0 +1,42 @@
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::accounts::access::Credentials;
+use crate::accounts::account::{Account, Status};
+use crate::accounts::members::member::{Member, member_of};
+use crate::accounts::sessions::store::is_open;
+use crate::accounts::store;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+
+/// The signed-in person. Without a mail server, nothing has shown that the person can read the address.
+pub fn proven(infra: &Infra, credentials: Credentials) -> Result<Member> {
+    let member = credentials.member.ok_or(Error::SignInRequired)?;
+    match infra.outbox.mailer.is_configured() {
+        true => Ok(*member),
+        false => Err(Error::NotFound),
+    }
+}
+
+/// As [`proven`], with a recent sign-in.
+pub fn proven_recently(infra: &Infra, credentials: Credentials) -> Result<Member> {
+    let member = proven(infra, credentials)?;
+    let is_fresh = member.is_fresh(infra.clock.now());
+    is_fresh.then_some(member).ok_or(Error::SignInRequired)
+}
+
+/// Locks the person's first account, after the session was checked again.
+pub async fn lock_first_account(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    person: &Member,
+) -> Result<Account> {
+    let account_id = &person.account.account_id;
+    if !is_open(connection, account_id, person.session_id, now).await? {
+        return Err(Error::SignInRequired);
+    }
+    let first = member_of(connection, &person.address).await?.ok_or(Error::SignInRequired)?;
+    let account = store::lock_account(connection, &first.account.account_id).await?;
+    let account = account.ok_or(Error::AccountNotFound)?;
+    (account.status == Status::Active).then_some(account).ok_or(Error::AccountNotActive)
+}

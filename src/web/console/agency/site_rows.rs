@@ -1,0 +1,121 @@
+//! The sites of all accounts of a person, read in a number of statements that does not grow with them.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use crate::accounts::account::Status;
+use crate::accounts::members::member::Membership;
+use crate::accounts::sessions;
+use crate::erasure::list_open_counts_of;
+use crate::error::Result;
+use crate::pixels::install_check::InstallView;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::setup::list_of_accounts;
+use crate::receipts::daily_counts::recent;
+use crate::receipts::days::DayRange;
+use crate::silence::list_broken;
+use crate::types::ids::AccountId;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::words::{number, percent, role_name};
+use crate::web::console::sites::tag_state::{Visits, state_of};
+
+pub const PAGE: usize = 50;
+
+#[derive(Serialize)]
+pub struct SiteRow {
+    account_id: String,
+    account: String,
+    role: &'static str,
+    host: String,
+    /// The address of the site in the console, once the session is in its account.
+    href: String,
+    is_here: bool,
+    state: String,
+    /// `good`, `bad` or `none`.
+    tone: &'static str,
+    asks: bool,
+    /// In percent of the answers; `None` without any.
+    accepted: Option<i64>,
+    answered: String,
+    requests: i64,
+    leaks: bool,
+}
+
+pub struct AllSites {
+    pub accounts: usize,
+    pub sites: usize,
+    /// The sites that the search has found.
+    pub found: usize,
+    pub rows: Vec<SiteRow>,
+}
+
+/// The accounts that the person may open.
+async fn memberships_of(member: &Member<'_>) -> Result<HashMap<AccountId, Membership>> {
+    let all = sessions::memberships(&member.app.infra, &member.member).await?;
+    let active = all.into_iter().filter(|it| it.account.status == Status::Active);
+    Ok(active.map(|it| (it.account.account_id.clone(), it)).collect())
+}
+
+/// One page of the sites, by account and host, whose account or host contains a text.
+pub async fn read(member: &Member<'_>, search: &str, first: usize) -> Result<AllSites> {
+    let memberships = memberships_of(member).await?;
+    let owners = memberships.keys().map(ToString::to_string).collect::<Vec<_>>();
+    let mut sites = Vec::new();
+    for pixel in list_of_accounts(&member.app.infra, &owners).await? {
+        let membership = memberships.get(&pixel.account_id);
+        let visible = membership.filter(|it| it.sites.include(pixel.pixel_id.as_str()));
+        sites.extend(visible.map(|membership| (membership, pixel)));
+    }
+    let total = sites.len();
+    let search = search.to_lowercase();
+    sites.retain(|(membership, pixel)| {
+        let name = membership.account.display_name.to_lowercase();
+        name.contains(&search) || pixel.domain.as_str().contains(&search)
+    });
+    sites.sort_by_cached_key(|(Membership { account, .. }, pixel)| {
+        let name = account.display_name.to_lowercase();
+        (name, account.account_id.clone(), pixel.domain.to_string())
+    });
+    let found = sites.len();
+    let shown = sites.into_iter().skip(first).take(PAGE).collect::<Vec<_>>();
+    let rows = rows(member, &shown).await?;
+    Ok(AllSites { accounts: memberships.len(), sites: total, found, rows })
+}
+
+async fn rows(member: &Member<'_>, sites: &[(&Membership, Pixel)]) -> Result<Vec<SiteRow>> {
+    let infra = &member.app.infra;
+    let now = infra.clock.now();
+    let pixels = sites.iter().map(|(_, pixel)| pixel.clone()).collect::<Vec<_>>();
+    let ids = pixels.iter().map(|pixel| pixel.pixel_id.to_string()).collect::<Vec<_>>();
+    let days = DayRange::parse(None, None, now.date_naive())?;
+    let mut recent = recent::read(infra, &ids, days).await?;
+    let mut connection = infra.pool.acquire().await?;
+    let installs = InstallView::read_all(&mut connection, &pixels).await?;
+    let broken = list_broken(&mut connection, &ids).await?.into_iter().collect::<HashSet<_>>();
+    let open = list_open_counts_of(&mut connection, &ids, now).await?.into_iter();
+    let open = open.map(|count| (count.pixel_id, count.open)).collect::<HashMap<_, _>>();
+    let here = &member.member.account.account_id;
+    let row = |((membership, pixel), install): (&(&Membership, Pixel), &InstallView)| {
+        let counts = recent.remove(pixel.pixel_id.as_str()).unwrap_or_default();
+        let visits = Visits::on(counts.answered_on, counts.shown_on);
+        let (state, tone) = state_of(install, &visits, now);
+        let answered = counts.accepted + counts.declined;
+        SiteRow {
+            account_id: pixel.account_id.to_string(),
+            account: membership.account.display_name.clone(),
+            role: role_name(membership.role),
+            host: pixel.domain.to_string(),
+            href: format!("/console/sites/{}/overview", pixel.pixel_id),
+            is_here: pixel.account_id == *here,
+            state,
+            tone,
+            asks: pixel.consent_enabled,
+            accepted: percent(counts.accepted, answered),
+            answered: number(answered),
+            requests: open.get(&pixel.pixel_id).copied().unwrap_or(0),
+            leaks: broken.contains(&pixel.pixel_id),
+        }
+    };
+    Ok(sites.iter().zip(&installs).map(row).collect())
+}
