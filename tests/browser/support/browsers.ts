@@ -10,7 +10,7 @@ export const CHROMIUM_ONLY = '@chromium-only';
  */
 export const QUICK_FIREFOX_LEAVES_OUT = [
   'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'frameworks',
-  'hostile-*', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'signals', 'tag-guide', 'test-tag',
+  'hostile-*', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'signals', 'tag-guide', 'tasks-*', 'test-tag',
   'vendor-signals', 'verify*', 'your-data*',
 ].map((name) => `**/${name}.spec.ts`);
 
@@ -36,6 +36,7 @@ export const LACKS = {
   offline: 'the network cannot be switched off in Firefox over WebDriver BiDi',
   touch: 'touch cannot be emulated in Firefox over WebDriver BiDi',
   generatedFiles: 'Playwright reports no download of a file that the page has generated, over WebDriver BiDi',
+  downloads: 'Playwright cannot read a file that Firefox has downloaded, over WebDriver BiDi',
   historyBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
   removedFrame: 'Playwright fails when it looks for elements after a page has removed a frame, over WebDriver BiDi',
   noPage: 'the test opens no page',

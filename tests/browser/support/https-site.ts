@@ -10,14 +10,17 @@ export interface HttpsSite {
   certificate: string;
   /** Sets the line in the head of the page. */
   paste(line: string): void;
+  /** Sets the status of every response from now on. */
+  setStatus(status: number): void;
   stop(): Promise<void>;
 }
 
 export const startHttpsSite = async (host: string): Promise<HttpsSite> => {
   const { authority, cert, key } = await certify(host);
   let head = '';
+  let statusCode = 200;
   const server = createServer({ cert, key }, (_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
+    response.writeHead(statusCode, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
     response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Ann’s bread</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 ${head}</head><body><main><h1>Ann’s bread</h1><p>Fresh every morning.</p></main></body></html>`);
@@ -28,12 +31,15 @@ ${head}</head><body><main><h1>Ann’s bread</h1><p>Fresh every morning.</p></mai
       const paste = (line: string): void => {
         head = line;
       };
+      const setStatus = (status: number): void => {
+        statusCode = status;
+      };
       const stop = (): Promise<void> =>
         new Promise((done) => {
           server.closeAllConnections();
           server.close(() => done());
         });
-      resolve({ port, certificate: authority, paste, stop });
+      resolve({ port, certificate: authority, paste, setStatus, stop });
     });
   });
 };
