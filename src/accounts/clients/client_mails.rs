@@ -10,7 +10,7 @@ use crate::accounts::scope::Scope;
 use crate::accounts::store::{self, ClientInvitation};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
