@@ -37,7 +37,7 @@ const onPress = (button: HTMLElement, run: () => Promise<void>): void => {
     await run().catch(() => showError(text('failed')));
     button.removeAttribute(BUSY);
     // If the pressed button was hidden, the focus moves to the outcome.
-    if (button.hidden) elements.state.focus();
+    if (button.closest('[hidden]')) elements.state.focus();
   };
 };
 
@@ -59,9 +59,21 @@ onPress(elements.withdraw, async () => {
   showStatus(text('withdrawDone'));
 });
 
-onPress(elements.erase, async () => {
+elements.erase.onclick = () => {
+  showStatus('');
+  elements.eraseQuestion.hidden = false;
+  elements.eraseSend.focus();
+};
+
+elements.eraseCancel.onclick = () => {
+  elements.eraseQuestion.hidden = true;
+  elements.erase.focus();
+};
+
+onPress(elements.eraseSend, async () => {
   showStatus('');
   if (!ids || !(await requestErasure(ids))) throw new Error();
+  elements.eraseQuestion.hidden = true;
   await load();
   showStatus(text('eraseDone'));
 });

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::mail;
 use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::Capability;
@@ -76,9 +77,12 @@ impl Capability for DeleteAccount {
         cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
         let mut transaction = infra.pool.begin().await?;
         let account = accounts::lock_account(&mut transaction, account_id).await?;
-        membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
+        let account = account.ok_or(Error::AccountNotFound)?;
+        membership_end::end_all(&mut transaction, &account).await?;
         accounts::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
+        let mail = mail::put(&mut transaction, infra, &account).await?;
         infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
+        mail::send(infra, mail);
         erase(infra, account_id).await?;
         tracing::info!(%account_id, "account deleted by its owner");
         Ok(DeletedAccount { account_id: account_id.clone(), deleted: true })

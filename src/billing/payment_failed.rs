@@ -99,8 +99,8 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 fn notice(infra: &Infra, failed: Failed) -> Notice {
     let day = |time: DateTime<Utc>| time.format("%-d %B %Y").to_string();
     let again = match failed.next_attempt_at {
-        Some(_) => "It is tried again by itself. To be sure, look whether the card is still good.",
-        None => "It is not tried again by itself. Change the card, or pay the invoice.",
+        Some(_) => "It is retried automatically. Check that your card is still valid.",
+        None => "It is not retried automatically. Change the card, or pay the invoice.",
     };
     let url = format!("{}/console/account", infra.base_url());
     Notice {
@@ -108,19 +108,19 @@ fn notice(infra: &Infra, failed: Failed) -> Notice {
         paragraphs: vec![
             "The payment provider could not charge you for your subscription.".to_owned(),
             format!(
-                "{again} In the console, \u{201c}Invoices, card, cancelling\u{201d} leads to the \
-                 provider. What is paid stays paid until its end; after that no new people are stored, \
-                 and nothing is deleted."
+                "{again} In the console, choose \u{201c}Manage billing\u{201d}. The subscription runs to the \
+                 end of the paid period; after that, no new contacts are stored, and nothing is \
+                 deleted."
             ),
         ],
         facts: [
             failed.amount.map(|amount| ("Amount", amount)),
-            failed.next_attempt_at.map(|time| ("Tried again", day(time))),
+            failed.next_attempt_at.map(|time| ("Next attempt", day(time))),
         ]
         .into_iter()
         .flatten()
         .collect(),
-        link: Some(NoticeLink { label: "See your account", url }),
+        link: Some(NoticeLink { label: "View your account", url }),
         ..Notice::default()
     }
 }

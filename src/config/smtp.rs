@@ -26,27 +26,35 @@ pub enum SmtpEncryption {
 impl SmtpAddress {
     /// Parses `smtp://user:password@host:port/hello-name?tls=required` and similar.
     pub fn parse(address: &Secret) -> Result<Self, ConfigError> {
-        let problem = "must be an address such as smtp://user:password@host:587?tls=required";
-        Self::read(address.expose()).ok_or_else(|| problem_with("SMTP_URL", problem))
+        Self::read(address.expose()).map_err(|problem| problem_with("SMTP_URL", problem))
     }
 
-    fn read(text: &str) -> Option<Self> {
-        let url = Url::parse(text).ok()?;
+    /// The problem names the part that is wrong. It repeats nothing of the address, which contains a password.
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let url = Url::parse(text)
+            .map_err(|_| "must be an address such as smtp://user:password@host:587?tls=required")?;
         let wish = url.query_pairs().find(|(name, _)| name == "tls").map(|(_, wish)| wish);
         let (port, encryption) = match (url.scheme(), wish.as_deref()) {
             ("smtp", None) => (25, SmtpEncryption::None),
             ("smtp", Some("required")) => (587, SmtpEncryption::Required),
             ("smtp", Some("opportunistic")) => (587, SmtpEncryption::Opportunistic),
             ("smtps", _) => (465, SmtpEncryption::Wrapper),
-            _ => return None,
+            ("smtp", Some(_)) => {
+                return Err(
+                    "tls must be required or opportunistic; leave it out for no encryption",
+                );
+            }
+            _ => return Err("must begin with smtp:// or smtps://"),
         };
         let hello_name = Some(url.path().trim_matches('/')).filter(|name| !name.is_empty());
-        let hello_name = hello_name.map(|name| Host::parse(&decoded(name))).transpose().ok()?;
-        Some(Self {
-            host: url.host_str().filter(|host| !host.is_empty())?.to_owned(),
+        let hello_name = hello_name.map(|name| Host::parse(&decoded(name))).transpose();
+        let host = url.host_str().filter(|host| !host.is_empty());
+        Ok(Self {
+            host: host.ok_or("must name the host of the mail server")?.to_owned(),
             port: url.port().unwrap_or(port),
             encryption,
-            hello_name,
+            hello_name: hello_name
+                .map_err(|_| "the path must be a host name, which is sent in EHLO")?,
             credentials: url
                 .password()
                 .map(|password| (decoded(url.username()), Secret::new(decoded(password)))),
@@ -63,7 +71,7 @@ mod tests {
     use super::*;
 
     fn read(url: &str) -> SmtpAddress {
-        SmtpAddress::read(url).unwrap_or_else(|| panic!("{url}"))
+        SmtpAddress::read(url).unwrap_or_else(|problem| panic!("{url}: {problem}"))
     }
 
     #[test]
@@ -107,17 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_a_mail_server_is_refused() {
-        for url in [
-            "",
-            "mail.example",
-            "http://mail.example",
-            "smtp:",
-            "smtp://mail.example?tls=perhaps",
-            "smtp://mail.example/a%20b",
-            "smtp://mail.example/a/b",
+    fn a_refused_address_is_told_by_the_part_that_is_wrong() {
+        for (url, part) in [
+            ("", "an address such as"),
+            ("mail.example", "an address such as"),
+            ("http://mail.example", "begin with smtp://"),
+            ("smtp:", "the host"),
+            ("smtp://ann:secret@mail.example?tls=none", "tls must be"),
+            ("smtp://mail.example/a%20b", "the path"),
+            ("smtp://mail.example/a/b", "the path"),
         ] {
-            assert!(SmtpAddress::parse(&Secret::new(url)).is_err(), "{url}");
+            let problem = SmtpAddress::parse(&Secret::new(url)).unwrap_err().to_string();
+            assert!(problem.contains(part) && !problem.contains("secret"), "{url}: {problem}");
         }
     }
 }

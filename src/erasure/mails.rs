@@ -1,7 +1,7 @@
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use super::store::{self, OpenRequests};
+use super::store::{self, OpenRequest, OpenRequests};
 use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::smtp::{Notice, NoticeLink, NoticeSection, RenderedMail};
 use crate::types::ids::AccountId;
 
 const REMINDER: Duration = Duration::days(7);
@@ -17,6 +17,7 @@ const REMINDER: Duration = Duration::days(7);
 const PAUSE: Duration = Duration::days(1);
 const MOST_MAILS: i64 = 100;
 const MOST_PIXELS: i64 = 10;
+const MOST_LISTED: i64 = 20;
 
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
@@ -78,33 +79,55 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let account = find_account(&mut connection, account_id).await?;
     let open = store::list_open(&mut connection, account_id, MOST_PIXELS).await?;
     let (Some(account), Some(first)) = (account, open.first()) else { return Ok(None) };
-    let notice = notice(infra, mail.kind, first, &open);
+    let each = store::list_each_open(&mut connection, account_id, MOST_LISTED).await?;
+    let notice = notice(infra, mail.kind, first, &open, &each);
     wanted(&mut connection, infra, &account, MailSwitch::ErasureRequests, notice).await
 }
 
-fn notice(infra: &Infra, kind: Kind, first: &OpenRequests, open: &[OpenRequests]) -> Notice {
-    let day = first.due_at.format("%-d %B %Y");
+fn day(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y").to_string()
+}
+
+/// A request with a link to it. It names no visitor.
+fn section(infra: &Infra, request: &OpenRequest) -> NoticeSection {
+    let OpenRequest { domain, pixel_id, request_id, requested_at, due_at } = request;
+    let is_late = *due_at < infra.clock.now();
+    NoticeSection {
+        title: format!("{domain}: request of {}", day(*requested_at)),
+        url: format!("{}/console/sites/{pixel_id}/requests/{request_id}", infra.base_url()),
+        facts: vec![(if is_late { "Overdue since" } else { "Due" }, day(*due_at))],
+    }
+}
+
+fn notice(
+    infra: &Infra,
+    kind: Kind,
+    first: &OpenRequests,
+    open: &[OpenRequests],
+    each: &[OpenRequest],
+) -> Notice {
+    let day = day(first.due_at);
     let subject = match kind {
-        Kind::ErasureDue => format!("Requests for erasure are due on {day}"),
+        Kind::ErasureDue => format!("Erasure requests are due on {day}"),
         _ => format!("A visitor of {} asks to be erased", first.domain),
     };
     let of_pixel = |requests: &OpenRequests| {
         let OpenRequests { domain, count, due_at, .. } = requests;
-        let day = due_at.format("%-d %B %Y");
+        let day = self::day(*due_at);
         match count {
             1 => format!("{domain}: one request is open. It is due on {day}."),
             _ => format!("{domain}: {count} requests are open. The first is due on {day}."),
         }
     };
-    let help =
-        "Complete each one, which erases the visitor, or refuse it with a reason. The law gives \
-                you a month to answer."
-            .to_owned();
+    let help = "Complete each request, which erases the visitor, or refuse it with a reason. The law gives you \
+         a month to answer."
+        .to_owned();
     let url = format!("{}/console/sites/{}/requests", infra.base_url(), first.pixel_id);
     Notice {
         subject,
         paragraphs: open.iter().map(of_pixel).chain([help]).collect(),
-        link: Some(NoticeLink { label: "See the requests", url }),
+        sections: each.iter().map(|request| section(infra, request)).collect(),
+        link: Some(NoticeLink { label: "View all requests", url }),
         ..Notice::default()
     }
 }

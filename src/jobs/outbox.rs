@@ -1,5 +1,6 @@
 use futures_util::future::join_all;
 
+use crate::account_deletion;
 use crate::accounts::clients::client_mails;
 use crate::accounts::codes::code_mail;
 use crate::accounts::mails::{key_expiry, safety, trial_ending};
@@ -104,6 +105,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::WebhookPaused => paused_mail::rendered(infra, mail).await?,
         Kind::PaymentFailed => payment_failed::rendered(infra, mail).await?,
         Kind::WeeklyDigest => digest::mail::rendered(infra, mail).await?,
+        Kind::AccountDeleted => account_deletion::mail::rendered(infra, mail)?,
     };
     Ok(rendered.into())
 }

@@ -53,7 +53,7 @@ fn ending_notice(
     let day = ends_at.format("%-d %B %Y");
     let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
     Notice {
-        subject: format!("The pixel for {domain} ends on {day}"),
+        subject: format!("{domain} will be removed on {day}"),
         paragraphs: vec![
             format!(
                 "{domain} is in your account, but its snippet does not seem to be installed: no check of \
@@ -61,7 +61,7 @@ fn ending_notice(
             ),
             format!(
                 "To keep the site, add the snippet to its pages and verify the installation. Otherwise \
-                 it leaves your account on {day}. You can add it again at any time."
+                 it is removed from your account on {day}. You can add it again at any time."
             ),
         ],
         link: Some(NoticeLink { label: "See how to install it", url }),
@@ -91,20 +91,20 @@ pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMa
 
 fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Notice {
     Notice {
-        subject: format!("The pixel for {domain} is gone"),
+        subject: format!("{domain} was moved to another account"),
         paragraphs: vec![
             format!(
                 "Another account has proved that it owns {domain}, by a DNS record or by a snippet on \
                  its home page. At that moment the snippet of your pixel {pixel_id} was not on the \
                  home page."
             ),
-            "The pixel and its contacts are deleted. Receipts that it may have from before can still \
+            "The pixel and its contacts are deleted. Earlier receipts can still \
              be verified."
                 .to_owned(),
-            format!("If {domain} is yours, add it once more: the same proof brings it back to you."),
+            format!("If you own {domain}, add it again and prove ownership in the same way."),
         ],
         link: Some(NoticeLink {
-            label: "Add the site once more",
+            label: "Add the site again",
             url: format!("{}/console/sites/new?domain={domain}", infra.base_url()),
         }),
         ..Notice::default()
@@ -151,12 +151,12 @@ fn vanished_notice(
          in a row. Without it, no visitor is asked and nobody is identified."
     );
     let likely = finding.map(|Finding { found, cure, .. }| format!("{found} {cure}"));
-    let rest = "The next check notices when the snippet is back.".to_owned();
+    let rest = "The next daily check detects when the snippet is there again.".to_owned();
     let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
     Notice {
         subject: format!("The snippet is missing from {domain}"),
         paragraphs: [Some(opening), likely, Some(rest)].into_iter().flatten().collect(),
-        link: Some(NoticeLink { label: "See what was found", url }),
+        link: Some(NoticeLink { label: "View the results", url }),
         ..Notice::default()
     }
 }

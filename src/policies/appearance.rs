@@ -166,10 +166,13 @@ impl Palette {
         ];
         let ratio = |&(.., color, behind): &(_, _, Rgb, Rgb)| contrast(color, behind);
         let faint = pairs.into_iter().find(|pair| ratio(pair) < LEAST_CONTRAST)?;
-        let (when, is) = (if scheme == "dark" { "night" } else { "day" }, ratio(&faint));
+        let is = ratio(&faint);
         // Rounded down, so that a refused value never looks sufficient.
         let is = (is * 10.0).floor() / 10.0;
-        let msg = format!("by {when}, {} has a contrast of {is:.1}:1; it takes 4.5:1", faint.1);
+        let msg = format!(
+            "in the {scheme} theme, {} has a contrast of {is:.1}:1; the minimum is 4.5:1",
+            faint.1
+        );
         let place = [BODY, "appearance", "colors", scheme, faint.0];
         Some(FieldError::new(&place, msg, "value_error"))
     }
@@ -257,7 +260,7 @@ mod tests {
         };
         assert!(matches!(*refusal, Error::ContrastTooLow));
         assert_eq!(fields[0].loc, ["body", "appearance", "colors", "light", "text"]);
-        let told = "by day, the text on its background has a contrast of 4.4:1; it takes 4.5:1";
+        let told = "in the light theme, the text on its background has a contrast of 4.4:1; the minimum is 4.5:1";
         assert_eq!(fields[0].msg, told);
     }
 

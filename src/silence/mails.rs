@@ -76,8 +76,8 @@ fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]
         0 => format!("Found: {}.", hosts.join(", ")),
         _ => format!("Found: {} and {more} more.", hosts.join(", ")),
     });
-    let cure = "The page below names the script and line that caused each one, and the line to \
-                paste instead. A later visit notices when the site is silent again.";
+    let cure = "The page below names the script and line that caused each one, and the code to \
+                paste instead. We email you when a later visit finds nothing any more.";
     Notice {
         subject: format!("{domain} loads something without consent"),
         paragraphs: [Some(opening), named, Some(cure.to_owned())].into_iter().flatten().collect(),
@@ -90,7 +90,7 @@ fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
     let domain = &pixel.domain;
     let day = at.format("%-d %B %Y");
     Notice {
-        subject: format!("{domain} is silent again"),
+        subject: format!("{domain} no longer loads anything without consent"),
         paragraphs: vec![format!(
             "A visit of {domain} on {day} found nothing that was loaded or stored without consent."
         )],
@@ -101,5 +101,5 @@ fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
 
 fn link(infra: &Infra, pixel_id: &PixelId) -> NoticeLink {
     let url = format!("{}/console/sites/{pixel_id}/watch", infra.base_url());
-    NoticeLink { label: "See what was found", url }
+    NoticeLink { label: "View the report", url }
 }

@@ -96,7 +96,7 @@ async fn shared_overview(
 }
 
 fn ended() -> Page {
-    let explained = "It has expired, it was revoked, or a part of it is missing. Ask whoever gave it to you for \
+    let explained = "It has expired, it was revoked, or a part of it is missing. Ask the person who shared it for \
                      another one.";
     Page::message(404, "calm", "This link does not work", &[explained])
 }

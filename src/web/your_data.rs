@@ -58,6 +58,7 @@ fn context(locale: &Locale) -> Value {
         "languages": languages(),
         "t": locale.your_data,
         "withdraw": locale.tag["withdraw"],
+        "close": locale.tag["close"],
         "proof": locale.policy["proof"],
         "page": for_script(locale).to_string(),
     })

@@ -7,7 +7,7 @@ use super::format::Format;
 /// Maximum characters of a message before escaping: Discord accepts 2,000.
 const LONGEST: usize = 900;
 const LONGEST_FIELD: usize = 100;
-const FIELDS: [&str; 6] = ["name", "first_name", "last_name", "email", "company", "title"];
+const FIELDS: [&str; 3] = ["email", "company", "title"];
 
 pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Value {
     let (text, path) = told(kind, data);
@@ -31,8 +31,8 @@ fn told(kind: &str, data: &Value) -> (String, Option<String>) {
         data["pixel_id"].as_str().map(|pixel_id| format!("/console/sites/{pixel_id}/{name}"))
     };
     match kind {
-        "contact.created" => (contact("New contact", host, data), screen("contacts")),
-        "contact.updated" => (contact("Contact seen again", host, data), screen("contacts")),
+        "contact.created" => (contact("New contact", host, data), screen(&of_person(data))),
+        "contact.updated" => (contact("Contact seen again", host, data), screen(&of_person(data))),
         "contact.withdrawn" => {
             let id = &data["contact"]["id"];
             let asks = "Please delete what was posted of it.";
@@ -41,7 +41,11 @@ fn told(kind: &str, data: &Value) -> (String, Option<String>) {
                 screen("contacts"),
             )
         }
-        "choice.recorded" => (choice(host, &data["receipt"]), screen("choices")),
+        "choice.recorded" => {
+            let receipt = &data["receipt"];
+            let path = format!("choices/{}", text(&receipt["receipt_id"]));
+            (choice(host, receipt), screen(&path))
+        }
         "policy.published" => {
             let version = &data["policy"]["policy_version"];
             (format!("Version {version} of the notice of {host} is published."), screen("popup"))
@@ -49,25 +53,44 @@ fn told(kind: &str, data: &Value) -> (String, Option<String>) {
         "install.changed" => {
             let change = match text(&data["change"]) {
                 "installed" => "is installed",
-                "vanished" => "has vanished",
-                _ => "is back",
+                "vanished" => "is missing",
+                _ => "is installed again",
             };
-            (format!("The tag of {host} {change}."), screen("install"))
+            (format!("The snippet of {host} {change}."), screen("install"))
         }
         "allowance.reached" => {
             let allowance = &data["allowance"];
             let (used, included) = (&allowance["contacts_used"], &allowance["contacts_included"]);
             let percent = &data["percent"];
             (
-                format!("{percent} % of the month's contacts are used: {used} of {included}."),
+                format!("{percent}% of the monthly contacts are used: {used} of {included}."),
                 Some("/console/account".to_owned()),
             )
         }
         "erasure.requested" => {
-            let due = short(text(&data["request"]["due_at"]), 10);
-            (format!("A visitor of {host} asks to be erased. Answer by {due}."), screen("requests"))
+            let request = &data["request"];
+            let due = short(text(&request["due_at"]), 10);
+            let path = format!("requests/{}", text(&request["request_id"]));
+            (format!("A visitor of {host} asks to be erased. Answer by {due}."), screen(&path))
         }
         _ => ("This is a test: messages of Assent arrive here.".to_owned(), None),
+    }
+}
+
+fn of_person(data: &Value) -> String {
+    match data["contact"]["hem"].as_str() {
+        Some(hem) => format!("contacts/find?hem={hem}"),
+        None => "contacts".to_owned(),
+    }
+}
+
+/// The name as one text, from its parts where there is no whole one.
+fn name_of(person: &Value) -> String {
+    let part = |field: &str| short(text(&person[field]).trim(), LONGEST_FIELD);
+    let whole = part("name");
+    match whole.is_empty() {
+        true => [part("first_name"), part("last_name")].join(" ").trim().to_owned(),
+        false => whole,
     }
 }
 
@@ -75,6 +98,7 @@ fn contact(what: &str, host: &str, data: &Value) -> String {
     let (id, person) = (&data["contact"]["id"], &data["contact"]["contact"]);
     let fields = FIELDS.iter().filter_map(|&name| person[name].as_str());
     let fields = fields.map(|field| short(field.trim(), LONGEST_FIELD));
+    let fields = [name_of(person)].into_iter().chain(fields);
     let fields = fields.filter(|field| !field.is_empty()).collect::<Vec<_>>();
     match fields.is_empty() {
         true => format!("{what} on {host}, number {id}."),
@@ -147,9 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn a_person_has_one_name_and_the_link_leads_to_the_person() {
+        let mut data = new_contact(json!({"first_name": "Anna", "last_name": "Smith"}));
+        data["contact"]["hem"] = json!("ab12");
+        let slack = message(Format::Slack, "contact.created", &data, "https://assent.example");
+        assert_eq!(
+            slack,
+            json!({"text": "New contact on shop.example, number 7: Anna Smith\n\
+                <https://assent.example/console/sites/p1/contacts/find?hem=ab12|Open in the console>"})
+        );
+    }
+
+    #[test]
     fn a_message_is_never_too_long_for_a_chat() {
         let long = "*".repeat(100_000);
-        let names = FIELDS.iter().map(|&name| (name.to_owned(), json!(long)));
+        let names = ["name", "email", "company", "title"];
+        let names = names.iter().map(|&name| (name.to_owned(), json!(long)));
         let data = new_contact(Value::Object(names.collect()));
         let discord = message(Format::Discord, "contact.created", &data, "https://a.example");
         let content = discord["content"].as_str().unwrap().chars().count();

@@ -55,20 +55,19 @@ fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
     let because = endpoint.paused_because.as_deref().and_then(PausedBecause::parse);
     let (why, what_to_do) = match because {
         Some(PausedBecause::Gone) => (
-            "Your server answered with status 410, which says that it wants nothing more.",
+            "Your server answered with status 410 (Gone), which asks us to send nothing more.",
             "If that was a mistake, resume the webhook. If not, you can delete it.",
         ),
         Some(PausedBecause::SecretLost) => (
-            "We can no longer read the secret that its messages are signed with.",
-            "Give the webhook a new secret, put it into your server, and resume the webhook.",
+            "We can no longer read its signing secret.",
+            "Rotate the secret, copy the new one to your server, and resume the webhook.",
         ),
         Some(PausedBecause::Owner | PausedBecause::Failing) | None => (
-            "For a day, nothing that we sent there arrived.",
-            "Once your server answers again, send it a test and resume the webhook.",
+            "All deliveries have failed for a day.",
+            "Once your server answers again, send a test event and resume the webhook.",
         ),
     };
-    let kept = "What happens is kept for a day and sent when you resume. What is older is not sent any \
-                more.";
+    let kept = "Events are kept for a day and sent when you resume. Older events are not sent.";
     Notice {
         subject: format!("The webhook to {host} is paused"),
         paragraphs: vec![
@@ -78,15 +77,20 @@ fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
         ],
         facts: facts(host, endpoint),
         link: Some(NoticeLink {
-            label: "Open the console",
-            url: format!("{}/console", infra.base_url()),
+            label: "View the webhook",
+            url: format!(
+                "{}/console/account/deliveries/{}",
+                infra.base_url(),
+                endpoint.endpoint_id
+            ),
         }),
         ..Notice::default()
     }
 }
 
 fn facts(host: &str, endpoint: &Endpoint) -> Vec<(&'static str, String)> {
-    let time = |time: chrono::DateTime<chrono::Utc>| time.format("%Y-%m-%d %H:%M UTC").to_string();
+    let time =
+        |time: chrono::DateTime<chrono::Utc>| time.format("%-d %B %Y, %H:%M UTC").to_string();
     let failing = endpoint.failing_since.map(|since| ("Failing since", time(since)));
     let paused = endpoint.paused_at.map(|at| ("Paused", time(at)));
     [Some(("Server", host.to_owned())), failing, paused].into_iter().flatten().collect()

@@ -57,7 +57,7 @@ async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_t
     let shown = app.show_account(&ann.account_id, &ann.signup_token).await.expect(200);
     assert_eq!(shown["email"], new);
     let told = MailServer::shared().wait_for(&ann.email, 3).await.pop().unwrap();
-    assert_eq!(told.subject(), "Your Assent account has another address");
+    assert_eq!(told.subject(), "The email of your Assent account was changed");
     assert!(told.text().contains(&new) && told.text().contains(&ann.account_id));
     // The old address is free again.
     app.sign_up(&ann.email).await;

@@ -310,7 +310,7 @@ async fn a_garbled_or_foreign_link_turns_nothing_off() {
         let page = Answer::of(page).await;
         assert_eq!(page.status, 404);
         assert!(page.text.contains("<h1>We do not know this link</h1>"), "{}", page.text);
-        assert!(page.text.contains("Choose your mails"), "{}", page.text);
+        assert!(page.text.contains("Email notifications"), "{}", page.text);
     }
     let none = mailed.app.get("/v1/email/unsubscribe").await;
     none.refused(400, "verification token required");

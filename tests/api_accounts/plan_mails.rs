@@ -273,7 +273,7 @@ async fn an_owner_hears_once_a_month_that_eighty_and_a_hundred_percent_are_used(
     other.store_until(&ann, "shop.example", 400).await;
     rounds(&app, Duration::minutes(1)).await;
     let mails = are_told(&ann.email, CONTACTS, 1).await;
-    assert_eq!(mails[0].subject(), "80 % of the contacts of March are used");
+    assert_eq!(mails[0].subject(), "80% of the contacts of March are used");
     says(&mails[0], &[&ann.account_id, "400 of 500", "1 April 2026", "/console/account"]);
     app.store_until(&ann, "shop.example", 450).await;
     rounds(&app, Duration::minutes(1)).await;
@@ -282,7 +282,7 @@ async fn an_owner_hears_once_a_month_that_eighty_and_a_hundred_percent_are_used(
     rounds(&app, Duration::minutes(1)).await;
     let mails = are_told(&ann.email, CONTACTS, 2).await;
     assert_eq!(mails[1].subject(), "All contacts of March are used");
-    says(&mails[1], &["500 of 500", "no new people are stored", "1 April 2026"]);
+    says(&mails[1], &["500 of 500", "no new contacts are stored", "1 April 2026"]);
     assert!(mails[1].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(3)).await;
     are_told(&ann.email, CONTACTS, 2).await;

@@ -10,7 +10,7 @@ use crate::support::console::{Browser, leads_to};
 use crate::support::mail::Mail;
 use crate::support::{Account, App, MailServer, fresh_address};
 
-const KEY: &str = "A new key for your Assent account";
+const KEY: &str = "A new API key for your Assent account";
 const SIGN_IN: &str = "A new sign-in to your Assent account";
 
 fn told(email: &str, subject: &str) -> Vec<Mail> {
@@ -61,7 +61,7 @@ async fn the_owner_hears_of_every_key_but_the_first_of_a_new_account() {
         &*ann.account_id,
         prefix,
         "shop server 2",
-        "operate",
+        "Editor",
         "10 March 2026, 12:00 UTC",
         &ann.key[..12],
         &console,

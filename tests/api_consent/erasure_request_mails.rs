@@ -32,8 +32,9 @@ async fn an_owner_is_told_once_a_day_and_again_seven_days_before_time_is_over() 
     let ann = app.mailed_account(&email).await;
     let site = app.consent_site(&ann.key, "ann.example").await;
     confirm_install(&app, &site.pixel_id).await;
+    let mut requests = Vec::new();
     for visitor in ["visitor-one", "visitor-two"] {
-        asked(&another, &ann.key, &site, visitor).await;
+        requests.push(asked(&another, &ann.key, &site, visitor).await);
     }
     let pause = Duration::seconds(15);
     let mails = mails_after(&app, pause, &email, 2).await;
@@ -42,13 +43,22 @@ async fn an_owner_is_told_once_a_day_and_again_seven_days_before_time_is_over() 
         mails[1].contains("ann.example: 2 requests are open. The first is due on 9 April 2026.")
     );
     assert!(!mails[1].contains("visitor-one"), "a mail names no visitor");
+    assert!(
+        mails[1].contains("ann.example: request of 10 March 2026\nDue: 9 April 2026"),
+        "{}",
+        mails[1]
+    );
+    for request_id in &requests {
+        let link = format!("/console/sites/{}/requests/{request_id}", site.pixel_id);
+        assert!(mails[1].contains(&link), "{link}: {}", mails[1]);
+    }
     let third = asked(&app, &ann.key, &site, "visitor-three").await;
     mails_after(&app, pause, &email, 2).await;
     let mails = mails_after(&app, Duration::days(1), &email, 3).await;
     assert!(mails[2].contains("3 requests are open"), "{}", mails[2]);
     // A reminder, one for all that are due by then.
     let mails = mails_after(&app, Duration::days(22), &email, 4).await;
-    assert!(mails[3].starts_with("Requests for erasure are due on 9 April 2026"), "{}", mails[3]);
+    assert!(mails[3].starts_with("Erasure requests are due on 9 April 2026"), "{}", mails[3]);
     mails_after(&app, Duration::days(2), &email, 4).await;
     complete(&app, &ann.key, &site.pixel_id, &third).await.expect(200);
 }

@@ -66,7 +66,7 @@ async fn the_snippet_arrives_as_text_and_html() {
     let to = address("dev");
     sent(&scene.send(&to.to_uppercase()).await);
     let mail = scene.mails.newest(&to).await;
-    assert_eq!(mail.subject(), "The pixel for shop.example");
+    assert_eq!(mail.subject(), "Your Assent snippet for shop.example");
     let (base, pixel) = (&scene.app.base, &scene.pixel);
     let snippet = format!("<script async src=\"{base}/pixel.js\" data-pixel=\"{pixel}\"></script>");
     assert!(mail.text().contains(&snippet), "{}", mail.text());
@@ -92,7 +92,7 @@ async fn the_mail_carries_no_words_of_the_senders_own() {
     for part in [mail.subject(), mail.text(), mail.html()] {
         assert!(!part.contains("invoice") && !part.contains("bank.example"), "{part}");
     }
-    assert!(mail.text().starts_with("Somebody asked us"), "{}", mail.text());
+    assert!(mail.text().starts_with("Someone asked us"), "{}", mail.text());
 }
 
 #[tokio::test]

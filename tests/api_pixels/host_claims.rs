@@ -49,7 +49,7 @@ async fn a_claim_proven_by_the_dns_takes_a_host_from_a_pixel_that_does_not_work(
     assert_eq!(left, 0);
     assert!(app.verifies(&saved["receipt"], saved["signature"].as_str().unwrap()).await);
     let mails = MailServer::shared().wait_for(&stranger.email, 2).await;
-    assert_eq!(mails[1].subject(), "The pixel for shop.example is gone");
+    assert_eq!(mails[1].subject(), "shop.example was moved to another account");
     let way_back = format!("{}/console/sites/new?domain={HOST}", app.base);
     assert!(mails[1].text().contains(pixel.as_str()), "{}", mails[1].text());
     assert!(mails[1].text().contains(&way_back), "{}", mails[1].text());
@@ -347,7 +347,7 @@ async fn a_person_takes_a_site_over_in_the_console() {
     let (new, claims) = ("/console/sites/new", "/console/claims");
     let refused = browser.submit(new, "/console/sites", &[("domain", HOST)]).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains("is in another account already"), "{}", refused.text);
+    assert!(refused.text.contains("is already in another account"), "{}", refused.text);
     assert!(refused.text.contains("Claim this site"), "{}", refused.text);
     let page = format!("https://www.{HOST}/cart");
     let begun = browser.submit(new, claims, &[("domain", &page)]).await;
@@ -357,7 +357,7 @@ async fn a_person_takes_a_site_over_in_the_console() {
     assert!(screen.contains("_assent.shop.example") && screen.contains(token), "{screen}");
     let early = browser.submit(&address, &address, &[]).await;
     assert_eq!(early.status, 409);
-    assert!(early.text.contains("neither the record nor the line"), "{}", early.text);
+    assert!(early.text.contains("Neither the DNS record nor the snippet"), "{}", early.text);
 
     // Nobody else sees or uses it.
     let mut other = Browser::new(app);
@@ -369,7 +369,7 @@ async fn a_person_takes_a_site_over_in_the_console() {
     let taken = browser.submit(&address, &address, &[]).await;
     let site = taken.header("location").unwrap().to_owned();
     assert!(site.ends_with("/popup?done=taken-over"), "{site}");
-    assert!(browser.page(&site).await.contains("The site is in your account now"));
+    assert!(browser.page(&site).await.contains("The site is now in your account"));
     let pixel = site.split('/').nth(3).unwrap();
     let settings = format!("/v1/pixels/{pixel}/consent/configuration");
     let settings = app.read(&owner.key, &settings).await.expect(200);
@@ -392,5 +392,9 @@ async fn a_site_that_is_at_work_elsewhere_cannot_be_taken_over_in_the_console() 
     let fields = [("domain", HOST)];
     let refused = browser.submit("/console/sites/new", "/console/claims", &fields).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.text.contains("The site is at work in another account"), "{}", refused.text);
+    assert!(
+        refused.text.contains("The site is installed with another account"),
+        "{}",
+        refused.text
+    );
 }

@@ -120,7 +120,7 @@ async fn forgeable_requests_of_an_unconfirmed_pixel_count_against_no_proof() {
         }
         scene.verify(owner, &again.token).await.expect(200);
         let mails = MailServer::shared().wait_for(&stranger.email, 2).await;
-        assert_eq!(mails[1].subject(), "The pixel for shop.example is gone");
+        assert_eq!(mails[1].subject(), "shop.example was moved to another account");
     }
 }
 

@@ -100,12 +100,12 @@ async fn a_tag_where_no_script_runs_is_text() {
 async fn the_finding_about_a_disabled_tag_names_the_cause() {
     let (scene, tag) = asking().await;
     for (page, said) in [
-        (format!("<noscript>{tag}</noscript>"), "inside of <noscript>"),
-        (format!("<head><noscript>{tag}</noscript></head>"), "inside of <noscript>"),
-        (format!("<template>{tag}</template>"), "inside of <template>"),
-        (format!("<div><template><b>{tag}</b></template>"), "inside of <template>"),
-        (tag.replace("async", "type=text/plain"), "of a type that browsers do not run"),
-        (tag.replace("async", "type=text/x-template"), "of a type that browsers do not run"),
+        (format!("<noscript>{tag}</noscript>"), "inside <noscript>"),
+        (format!("<head><noscript>{tag}</noscript></head>"), "inside <noscript>"),
+        (format!("<template>{tag}</template>"), "inside <template>"),
+        (format!("<div><template><b>{tag}</b></template>"), "inside <template>"),
+        (tag.replace("async", "type=text/plain"), "a script type that browsers do not run"),
+        (tag.replace("async", "type=text/x-template"), "a script type that browsers do not run"),
         (tag.replace("async", "nomodule"), "nomodule"),
     ] {
         let checked = checked(&scene, &page).await;

@@ -98,8 +98,8 @@ async fn a_finding_says_what_was_found_and_what_helps() {
         json!([{
             "kind": "no_tag",
             "severity": "error",
-            "found": "The page was read, and the tag is not on it.",
-            "cure": "Paste the line before </head>, save and publish. Caches may show the old page for some minutes.",
+            "found": "The snippet was not found on the page.",
+            "cure": "Paste the snippet before </head>, save and publish. Caches may serve the old page for some minutes.",
         }])
     );
     assert_eq!(checked["installed_since"], Value::Null);
@@ -149,7 +149,7 @@ async fn a_wrong_pixel_is_named_and_a_strangers_words_are_not() {
     for odd in ["&lt;b>hello", "call us now", &"x".repeat(500)] {
         let tag = format!("<script src='{base}/pixel.js' data-pixel='{odd}'></script>");
         let checked = asking.check(&tag).await;
-        assert!(said(&checked, "wrong_pixel").contains("none of ours"), "{checked}");
+        assert!(said(&checked, "wrong_pixel").contains("its id is unknown here"), "{checked}");
     }
     let elsewhere = other.replace(base.as_str(), "https://other.example");
     assert_eq!(asking.kinds(&elsewhere).await, ["no_tag"], "another service's");
@@ -174,7 +174,10 @@ async fn the_snippet_must_be_the_one_that_fits() {
     let Asking { tag, immediate, scene } = &asking;
     let beside = asking.check(&format!("{tag}{immediate}")).await;
     assert_eq!(kinds(&beside), ["immediate_snippet"]);
-    assert!(said(&beside, "immediate_snippet").contains("Beside the tag that asks"), "{beside}");
+    assert!(
+        said(&beside, "immediate_snippet").contains("The page has the snippet of the popup"),
+        "{beside}"
+    );
     let alone = asking.check(immediate).await;
     assert_eq!(kinds(&alone), ["immediate_snippet"]);
     assert!(said(&alone, "immediate_snippet").contains("without asking them"), "{alone}");

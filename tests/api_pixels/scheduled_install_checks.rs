@@ -133,7 +133,11 @@ async fn a_tag_that_is_missed_three_days_in_a_row_has_vanished_and_its_owner_get
     let mail = looks.mails().remove(0);
     assert_eq!(mail.subject(), "The snippet is missing from shop.example");
     for part in [mail.text(), mail.html()] {
-        for said in ["Since 11 March 2026", "the tag is not on it", "Paste the line before"] {
+        for said in [
+            "Since 11 March 2026",
+            "The snippet was not found on the page",
+            "Paste the snippet before",
+        ] {
             assert!(part.contains(said), "{said} in {part}");
         }
     }
@@ -202,11 +206,15 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
     assert_eq!(looks.state(&away).await["install_status"], "not_installed");
     let inbox = looks.mails();
     let of = |host: &str| inbox.iter().find(|mail| mail.subject().ends_with(host)).unwrap().text();
-    assert!(of("moved.example").contains("sends its visitors on"), "{}", of("moved.example"));
+    assert!(
+        of("moved.example").contains("redirects to another address"),
+        "{}",
+        of("moved.example")
+    );
     assert!(of("away.example").contains("status 404"), "{}", of("away.example"));
     let console = looks.console().await;
     let page = console.browser_of(&looks.ann.key).await.page("/console").await;
-    assert!(page.contains("Snippet missing since 11 March 2026: the site sends"), "{page}");
+    assert!(page.contains("Snippet missing since 11 March 2026: the site redirects"), "{page}");
 }
 
 #[tokio::test]
@@ -221,7 +229,7 @@ async fn a_check_on_request_counts_at_once_and_causes_no_mail() {
     looks.shows("shop.example", "");
     check(&looks.app, &looks.ann.key, &pixel).await.expect(200);
     let sites = browser.page("/console").await;
-    assert!(sites.contains("Snippet missing since today: the page was read"), "{sites}");
+    assert!(sites.contains("Snippet missing since today<"), "{sites}");
     let state = looks.day(&pixel).await;
     assert_eq!(state["install_status"], "not_installed");
     assert!(browser.page("/console").await.contains("Snippet missing since yesterday"));

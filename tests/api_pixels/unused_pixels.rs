@@ -59,7 +59,7 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
     assert_eq!(inbox().len(), 1, "only the mail of the signup");
     told_after(&app, &pixel, Duration::hours(1)).await;
     let mails = MailServer::shared().wait_for(&ann.email, 2).await;
-    assert_eq!(mails[1].subject(), "The pixel for shop.example ends on 9 April 2026");
+    assert_eq!(mails[1].subject(), "shop.example will be removed on 9 April 2026");
     for part in [mails[1].text(), mails[1].html()] {
         assert!(part.contains(&pixel) && part.contains("on 9 April 2026"), "{part}");
     }

@@ -129,9 +129,13 @@ async fn chats_get_messages_in_their_own_shape() {
     hooks.store_person(1).await;
     let seen = hooks.sent_one("hooks.example/services/T0/B0/X").await;
     let body = serde_json::from_str::<Value>(&seen.body).unwrap();
-    let link = format!("{}/console/sites/{}/contacts", hooks.app.base, hooks.shop.pixel_id);
+    let person = body["text"].as_str().unwrap().split_once("/contacts/find?hem=").unwrap().1;
+    let (hem, _) = person.split_once('|').unwrap();
+    assert_eq!(hem.len(), 64);
+    let link = format!("{}/console/sites/{}", hooks.app.base, hooks.shop.pixel_id);
+    let link = format!("{link}/contacts/find?hem={hem}");
     let text = format!(
-        "New contact on shop.example, number 1: Mara, Lindqvist, mara@example.com, \
+        "New contact on shop.example, number 1: Mara Lindqvist, mara@example.com, \
          &lt;Lind &amp; Co&gt;\n<{link}|Open in the console>"
     );
     assert_eq!(body, json!({"text": text}));
@@ -139,7 +143,7 @@ async fn chats_get_messages_in_their_own_shape() {
     let seen = hooks.sent_one("other.example/api/webhooks/1/X").await;
     let body = serde_json::from_str::<Value>(&seen.body).unwrap();
     assert_eq!(body["allowed_mentions"], json!({"parse": []}));
-    assert!(body["content"].as_str().unwrap().contains("number 1\\: Mara, Lindqvist"), "{body}");
+    assert!(body["content"].as_str().unwrap().contains("number 1\\: Mara Lindqvist"), "{body}");
     hooks.settled(&slack["endpoint_id"]).await;
     let list = hooks.deliveries(&slack["endpoint_id"]).await;
     assert_eq!(list["deliveries"][0]["answer"], "ok");

@@ -59,23 +59,51 @@ async fn a_key_made_here_does_not_end_with_a_signup_token() {
 }
 
 #[tokio::test]
-async fn a_key_is_made_only_shortly_after_a_sign_in() {
+async fn a_key_is_made_shortly_after_a_sign_in_or_with_a_code_that_keeps_the_form() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let mut browser = Browser::new(&app);
     browser.sign_in(&ann.email).await;
     app.clock.advance(Duration::minutes(15));
-    let page = browser.page(ACCOUNT).await;
-    assert!(page.contains("Sign in again") && !page.contains("Create key"), "{page}");
-    let refused = browser.submit(ACCOUNT, "/console/account/keys", &[]).await;
-    assert_eq!(refused.status, 403);
+    let (keys, former) = ("/console/account/keys", browser.session().cloned());
     let before = MailServer::shared().inbox(&ann.email).len();
-    let again = browser.submit(ACCOUNT, "/console/sign-in/again", &[("next", ACCOUNT)]).await;
-    leads_to(&again, "/console/sign-in/code?next=%2Fconsole%2Faccount");
+    let typed = [("name", "shop server"), ("scope", "read"), ("days", "30")];
+    let asked = browser.submit(ACCOUNT, keys, &typed).await;
+    assert_eq!(asked.status, 200, "{}", asked.text);
+    for kept in ["Confirm it’s you", "value=\"shop server\"", "value=\"read\"", "value=\"30\""] {
+        assert!(asked.text.contains(kept), "{kept}: {}", asked.text);
+    }
     let code = MailServer::shared().wait_for(&ann.email, before + 1).await.pop().unwrap().code();
-    let finished = [("code", &*code), ("next", ACCOUNT)];
-    leads_to(&browser.post("/console/sign-in/code", &finished).await, ACCOUNT);
-    assert_eq!(browser.submit(ACCOUNT, "/console/account/keys", &[]).await.status, 201);
+    let wrong = if code == "000000" { "111111" } else { "000000" };
+    let confirm = [("confirms", "yes"), ("step", "prove")];
+    let fields = [&typed[..], &confirm, &[("code", wrong)]].concat();
+    let refused = browser.submit(ACCOUNT, keys, &fields).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text.contains("value=\"shop server\""), "{}", refused.text);
+    let fields = [&typed[..], &confirm, &[("code", &*code)]].concat();
+    let made = browser.submit(ACCOUNT, keys, &fields).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_ne!(browser.session().cloned(), former, "the secret is another one");
+    let page = browser.page(ACCOUNT).await;
+    assert!(page.contains("shop server") && page.contains("Read-only"), "{page}");
+    let recent = browser.submit(ACCOUNT, keys, &[]).await;
+    assert_eq!(recent.status, 201, "the sign-in is recent now: {}", recent.text);
+}
+
+#[tokio::test]
+async fn without_a_mail_server_an_admin_key_confirms_the_sign_in() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let eve = app.account("eve@example.com").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    app.clock.advance(Duration::minutes(15));
+    let keys = "/console/account/keys";
+    let asked = browser.submit(ACCOUNT, keys, &[]).await;
+    assert!(asked.text.contains("API key with the role Admin"), "{}", asked.text);
+    for (key, status) in [(&eve.key, 400), (&ann.key, 201)] {
+        let fields = [("confirms", "yes"), ("step", "prove"), ("code", &**key)];
+        assert_eq!(browser.submit(ACCOUNT, keys, &fields).await.status, status);
+    }
 }
 
 #[tokio::test]
@@ -90,7 +118,7 @@ async fn without_a_mail_server_the_key_is_asked_for_once_more() {
     assert!(browser.page(address).await.contains("API key"));
     let fields = [("api_key", &*ann.key), ("next", ACCOUNT)];
     leads_to(&browser.post("/console/sign-in/key", &fields).await, ACCOUNT);
-    assert!(browser.page(ACCOUNT).await.contains("Create key"));
+    assert_eq!(browser.submit(ACCOUNT, "/console/account/keys", &[]).await.status, 201);
 }
 
 #[tokio::test]

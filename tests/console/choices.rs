@@ -247,7 +247,7 @@ async fn a_visitor_is_erased_when_the_site_is_named() {
     let host = site.domain.to_uppercase();
     let done = browser.submit(&form, &form, &[("host", &*host)]).await;
     leads_to(&done, &address(&site, "?done=erased"));
-    says(&browser.page(&address(&site, "?done=erased")).await, "Nothing is kept of the visitor");
+    says(&browser.page(&address(&site, "?done=erased")).await, "The visitor was erased.");
     assert_eq!(app.log(&ann.key, &site.pixel_id).await.len(), 1);
     assert_eq!(browser.get(&form).await.status, 404);
 }

@@ -25,7 +25,7 @@ async fn a_request_has_a_clock_and_is_met_by_the_name_of_the_site() {
     let (app, ann, site) = app_with_site().await;
     let mut browser = app.browser_of(&ann.key).await;
     let address = format!("/console/sites/{}/requests", site.pixel_id);
-    assert!(browser.page(&address).await.contains("There is no open request"));
+    assert!(browser.page(&address).await.contains("No open requests"));
     asked(&app, &site, "visitor-1").await;
     let waits = "1<span class=\"visually-hidden\"> open</span>";
     let install = format!("/console/sites/{}/install", site.pixel_id);

@@ -83,7 +83,7 @@ async fn a_policy_that_blocks_an_installed_tag_is_red_wherever_the_state_is_show
     let line = format!("<script src={}/pixel.js data-pixel={}>", scene.app.base, scene.pixel);
     let policy = "Content-Security-Policy: script-src 'self'\r\n".to_owned();
     for (headers, tone, state) in [
-        (policy, "bad", "Installed, but: the site&#x27;s Content-Security-Policy does not let"),
+        (policy, "bad", "Installed, but: the site&#x27;s Content-Security-Policy blocks the tag"),
         (String::new(), "good", "Installed since 10 March 2026"),
     ] {
         scene.site.answer("shop.example/", Reply::Whole(200, headers, line.clone().into()));
@@ -110,9 +110,9 @@ async fn findings_are_listed_with_remedies_errors_first() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
     let places = [
         "Results of 10 March 2026, 12:00 UTC",
-        "The page was read, and the tag is not on it.",
-        "Paste the line before &lt;&#x2F;head&gt;",
-        "does not let the tag send what visitors choose",
+        "The snippet was not found on the page.",
+        "Paste the snippet before &lt;&#x2F;head&gt;",
+        "blocks the requests with which the tag sends choices",
         "to connect-src of the policy",
         "Google Tag Manager is on the page and may load the tag",
     ]
@@ -137,7 +137,11 @@ async fn without_install_checks_the_screen_says_so() {
     let address = format!("/console/sites/{pixel}/install");
     let refused = browser.submit(&address, &format!("/console/sites/{pixel}/check"), &[]).await;
     assert_eq!(refused.status, 500);
-    assert!(refused.text.contains("has switched off looking at sites"), "{}", refused.text);
+    assert!(
+        refused.text.contains("Verification is turned off by the operator"),
+        "{}",
+        refused.text
+    );
 }
 
 #[tokio::test]
@@ -174,7 +178,7 @@ async fn the_line_is_mailed_to_a_developer() {
     assert!(mail.text().contains(&format!("/px/{}.js", site.pixel_id)), "{}", mail.text());
     let again = browser.submit(&address, &form, &[("email", &developer)]).await;
     assert_eq!(again.status, 429);
-    assert!(again.text.contains("Ten minutes later"), "{}", again.text);
+    assert!(again.text.contains("Try again ten minutes after that"), "{}", again.text);
     assert_eq!(MailServer::shared().inbox(&developer).len(), 1);
 }
 

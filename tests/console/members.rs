@@ -109,10 +109,7 @@ async fn a_role_is_changed_with_a_key_where_no_mail_is_sent_and_a_member_is_remo
     assert!(browser.page(MEMBERS).await.contains("operate"));
 
     let remove = format!("{one}/remove");
-    let refused = browser.submit(&one, &remove, &[("address", "other@example.com")]).await;
-    assert_eq!(refused.status, 400);
-    assert!(refused.text.contains("Type read@example.com to remove"), "{}", refused.text);
-    let removed = browser.submit(&one, &remove, &[("address", "Read@example.com")]).await;
+    let removed = browser.submit(&one, &remove, &[]).await;
     leads_to(&removed, &format!("{MEMBERS}?done=removed"));
     assert!(!browser.page(MEMBERS).await.contains("read@example.com"));
     assert_eq!(browser.get(&one).await.status, 404);
@@ -153,7 +150,7 @@ async fn a_member_of_two_accounts_chooses_one_and_sees_no_third() {
     let fields = [("email", &*bob.email), ("role", "read")];
     let invited = browser.submit(MEMBERS, MEMBERS, &fields).await;
     leads_to(&invited, &format!("{MEMBERS}?done=invited"));
-    assert!(!browser.page("/console/account").await.contains("Another account"));
+    assert!(!browser.page("/console/account").await.contains("Switch account"));
 
     let mut browser = Browser::new(&app);
     let code = browser.ask_for_code(&bob.email).await;
@@ -169,7 +166,7 @@ async fn a_member_of_two_accounts_chooses_one_and_sees_no_third() {
     assert_ne!(browser.session().cloned(), former, "another session");
     let account = browser.page("/console/account").await;
     assert!(account.contains(&ann.account_id) && account.contains("Read-only"), "{account}");
-    assert!(account.contains("Another account"), "{account}");
+    assert!(account.contains("Switch account"), "{account}");
     for foreign in [&*eve.account_id, "acc_unknown", "%"] {
         assert_eq!(choose(&mut browser, foreign).await.status, 404, "{foreign}");
     }

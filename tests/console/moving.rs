@@ -60,7 +60,7 @@ async fn a_domain_that_cannot_be_had_is_explained_beside_the_field() {
     for (domain, step, status, sentence) in [
         ("", "review", 400, "Enter the domain of your site"),
         ("shop", "review", 400, "This is not the host of a site"),
-        ("www.shop.example", "review", 409, "The site is in your account already"),
+        ("www.shop.example", "review", 409, "The site is already in your account"),
         ("taken.example", "move", 409, "Claim this domain"),
     ] {
         let fields = [("domain", domain), ("step", step)];

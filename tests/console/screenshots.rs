@@ -23,8 +23,8 @@ async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
     let versions = browser.page(&format!("{popup}/versions")).await;
     assert!(versions.contains(&format!("href=\"{address}\"")), "{versions}");
     let empty = browser.page(&address).await;
-    assert!(empty.contains("There are none. Where the operator has given"), "{empty}");
-    let waits = "The present form has no pictures yet.";
+    assert!(empty.contains("No screenshots yet"), "{empty}");
+    let waits = "The current version has no screenshots yet.";
     assert!(empty.contains(waits), "{empty}");
     sqlx::query("DELETE FROM popup_screenshots_due").execute(&app.pool).await.unwrap();
     assert!(!browser.page(&address).await.contains(waits));

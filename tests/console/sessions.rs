@@ -154,7 +154,7 @@ async fn a_form_without_the_token_of_its_session_is_refused() {
         let fields = [("domain", "elsewhere.example"), ("form_token", token)];
         let refused = browser.post("/console/sites", &fields).await;
         assert_eq!(refused.status, 403);
-        assert!(refused.text.contains("Please send the form once more"), "{}", refused.text);
+        assert!(refused.text.contains("Please send the form again"), "{}", refused.text);
     }
     assert_eq!(browser.post("/console/sign-out", &[]).await.status, 403);
     browser.page("/console").await;

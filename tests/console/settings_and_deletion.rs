@@ -13,6 +13,7 @@ const PROFILE: &str = "/console/account/profile";
 const ADDRESS: &str = "/console/account/address";
 const LEAVE: &str = "/console/account/leave";
 const END: &str = "/console/account/end";
+const DELETED: &str = "Your Assent account was deleted";
 
 #[tokio::test]
 async fn the_name_is_changed_and_a_wrong_one_is_told_beside_its_field() {
@@ -79,10 +80,16 @@ async fn the_account_is_exported_only_shortly_after_a_sign_in() {
     app.clock.advance(Duration::minutes(15));
     let refused = browser.get("/console/account/export").await;
     assert_eq!(refused.status, 403);
-    assert!(refused.text.contains("Sign in again"), "{}", refused.text);
+    assert!(refused.text.contains("action=\"/console/account/export\""), "{}", refused.text);
     assert!(!refused.text.contains("\"record\""), "{}", refused.text);
     let by_key = app.call(Method::GET, "/v1/account/export", &ann.key, Value::Null).await;
     assert_eq!(by_key.status, 200, "a key has no sign-in");
+    let asked = browser.submit(LEAVE, "/console/account/export", &[]).await;
+    assert!(asked.text.contains("API key with the role Admin"), "{}", asked.text);
+    let confirm = [("confirms", "yes"), ("step", "prove"), ("code", &*ann.key)];
+    let confirmed = browser.submit(LEAVE, "/console/account/export", &confirm).await;
+    leads_to(&confirmed, &format!("{LEAVE}?done=confirmed"));
+    assert_eq!(browser.get("/console/account/export").await.status, 200);
     let nobody = Browser::new(&app).get("/console/account/export").await;
     leads_to(&nobody, "/console/sign-in?next=%2Fconsole%2Faccount%2Fexport");
 }
@@ -112,6 +119,16 @@ async fn an_account_ends_by_its_address_and_digits_from_the_mailbox() {
     leads_to(&ended, "/console/ended");
     assert!(browser.session().is_none());
     assert!(browser.page("/console/ended").await.contains("Account deleted"));
+    let mut mails = Vec::new();
+    for _ in 0..400 {
+        mails = MailServer::shared().everything(&ann.email);
+        if mails.iter().any(|mail| mail.subject() == DELETED) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    let mail = mails.iter().find(|mail| mail.subject() == DELETED).expect("a mail says so");
+    assert!(mail.text().contains(&*ann.account_id), "{}", mail.text());
     app.call(Method::GET, "/v1/whoami", &ann.key, Value::Null)
         .await
         .refused(401, "invalid api key");

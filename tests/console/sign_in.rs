@@ -223,7 +223,7 @@ async fn without_a_mail_server_a_key_signs_in_and_only_there() {
         let weak = made.expect(201)["api_key"].as_str().unwrap().to_owned();
         let refused = browser.post("/console/sign-in/key", &[("api_key", &weak)]).await;
         assert_eq!(refused.status, 403);
-        assert!(refused.text.contains("This key may only read or operate"), "{}", refused.text);
+        assert!(refused.text.contains("This key does not have the role Admin"), "{}", refused.text);
     }
     let next = [("api_key", &*ann.key), ("next", "/console/sites/new")];
     leads_to(&browser.post("/console/sign-in/key", &next).await, "/console/sites/new");
@@ -301,7 +301,7 @@ async fn the_mail_says_what_the_digits_are_for_and_leads_nowhere() {
     assert_eq!(mail.subject(), format!("{code} signs you in to Assent"));
     for part in [mail.text(), mail.html()] {
         assert!(part.contains(&code) && part.contains("15 minutes"), "{part}");
-        assert!(part.contains("You did not ask?") && !part.contains("/v1/"), "{part}");
+        assert!(part.contains("If you did not request it") && !part.contains("/v1/"), "{part}");
     }
     let stored: Vec<Value> = sqlx::query_scalar("SELECT to_jsonb(sign_ins) FROM sign_ins")
         .fetch_all(&app.pool)

@@ -84,7 +84,7 @@ async fn an_invalid_host_is_explained_in_the_form() {
         ("ftp://shop.example/page", 400, "This is not the address of a site"),
         ("https://", 400, "This is not the host of a site"),
         ("<b>shop", 400, "This is not the host of a site"),
-        ("taken.example", 409, "is in another account already"),
+        ("taken.example", 409, "is already in another account"),
     ] {
         let fields = [("domain", domain)];
         let again = browser.submit("/console/sites/new", "/console/sites", &fields).await;
@@ -171,6 +171,12 @@ async fn many_sites_come_in_pages() {
     let second = browser.page("/console?page=2").await;
     assert!(second.contains("site20.example") && !second.contains("site19.example"));
     assert!(second.contains("href=\"/console?page=1\"") && second.contains("Without limits"));
+    let found = browser.page("/console?search=SITE1").await;
+    assert!(found.contains("site10.example") && !found.contains("site20.example"), "{found}");
+    let newest = browser.page("/console?sort=newest").await;
+    assert!(newest.contains("site20.example") && !newest.contains("site00.example"), "{newest}");
+    assert!(newest.contains("href=\"/console?sort=newest&amp;page=2\""), "{newest}");
+    assert!(browser.page("/console?search=nothing").await.contains("No sites match"));
     for odd in ["0", "-1", "x", "99999999999999999999999", "3"] {
         browser.page(&format!("/console?page={odd}")).await;
     }

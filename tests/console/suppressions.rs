@@ -78,6 +78,8 @@ async fn a_person_is_suppressed_everywhere_and_released_again() {
     leads_to(&browser.submit(&of(1), &remove, &[]).await, &format!("{LIST}?done=removed"));
     app.store_people(&ann.key, &pixel, 1..2).await.expect(200);
     assert_eq!(app.all_contacts(&ann.key, &pixel).await.len(), 3);
+    let unknown = format!("{LIST}/{}/add", hem(9));
+    leads_to(&browser.submit(&of(9), &unknown, &[]).await, &format!("{LIST}?done=added"));
     for odd in ["", "?hem=ab", "?hem=%00"] {
         let refused = browser.get(&format!("{LIST}/person{odd}")).await;
         assert_eq!(refused.status, 400, "{odd}");

@@ -23,6 +23,11 @@ async fn app() -> (App, HttpsSite) {
 async fn add(browser: &mut Browser<'_>, more: &[(&str, &str)]) -> String {
     let fields = [&[("url", URL)], more].concat();
     let made = browser.submit(LIST, LIST, &fields).await;
+    if let Some(page) = made.header("location") {
+        let (page, done) = page.split_once('?').expect("a notice");
+        assert_eq!(done, "done=added", "a chat has no use for the secret");
+        return page.to_owned();
+    }
     assert_eq!(made.status, 201, "{}", made.text);
     assert!(made.text.contains(">whsec_"), "{}", made.text);
     let (_, rest) = made.text.split_once(&format!("href=\"{LIST}/")).expect("a way on");
@@ -71,10 +76,8 @@ async fn an_endpoint_is_added_tested_changed_and_deleted() {
     );
 
     let delete = format!("{page}/delete");
-    let kept = browser.submit(&delete, &delete, &[("host", "other.example")]).await;
-    assert_eq!(kept.status, 400);
-    assert!(kept.text.contains("Type hooks.example to delete it."), "{}", kept.text);
-    let gone = browser.submit(&delete, &delete, &[("host", " Hooks.Example ")]).await;
+    assert!(browser.page(&delete).await.contains("Events are no longer sent to"));
+    let gone = browser.submit(&delete, &delete, &[]).await;
     leads_to(&gone, &format!("{LIST}?done=deleted"));
     assert_eq!(browser.get(&page).await.status, 404);
 }

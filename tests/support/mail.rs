@@ -13,11 +13,12 @@ use super::story::Account;
 static SERVER: OnceLock<MailServer> = OnceLock::new();
 
 /// Beginnings of the subjects of mails that the tests do not request.
-const UNASKED: [&str; 4] = [
-    "A new key for your Assent account",
+const UNASKED: [&str; 5] = [
+    "A new API key for your Assent account",
     "A new sign-in to your Assent account",
     "Identification is paused",
     "Your Assent trial ends on",
+    "Your Assent account was deleted",
 ];
 
 pub struct MailServer {

@@ -14,6 +14,7 @@ use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{Accepts, KeyLookup, look_up_key};
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::limits::mailbox;
+use crate::accounts::members::member::Member;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::service::Accounts;
@@ -222,12 +223,39 @@ pub async fn prove(
     if !infra.outbox.mailer.is_configured() {
         return prove_by_key(connection, infra, caller.account_id(), code).await;
     }
-    let (now, asker) = (infra.clock.now(), asker_of(caller));
-    if let Err(refusal) = evaluate(connection, now, &asker, purpose, address, code).await? {
+    prove_by_code(connection, infra, &asker_of(caller), purpose, address, code).await
+}
+
+async fn prove_by_code(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    asker: &Asker,
+    purpose: CodePurpose,
+    address: &Email,
+    code: Option<&str>,
+) -> Result<Result<()>> {
+    let now = infra.clock.now();
+    if let Err(refusal) = evaluate(connection, now, asker, purpose, address, code).await? {
         return Ok(Err(refusal));
     }
-    use_up(connection, &asker, purpose).await?;
+    use_up(connection, asker, purpose).await?;
     Ok(Ok(()))
+}
+
+/// Like [`prove`], for a member whose sign-in is to become recent.
+pub async fn prove_member(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    member: &Member,
+    code: &str,
+) -> Result<Result<()>> {
+    let (account_id, purpose) = (&member.account.account_id, CodePurpose::Keys);
+    if !infra.outbox.mailer.is_configured() {
+        return prove_by_key(connection, infra, account_id, Some(code)).await;
+    }
+    let asker = Asker::of_member(account_id, &member.address);
+    let address = Email::parse(&member.address)?;
+    prove_by_code(connection, infra, &asker, purpose, &address, Some(code)).await
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -74,26 +74,26 @@ pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail
 }
 
 const AWAY: (&str, &str) = (
-    "Give the account another address",
-    "Somebody asks for another address of your Assent account. This code, together with one that the new \
-     mailbox gets, takes the account away from this address at once:",
+    "Change the account’s email",
+    "Someone requested another email for your Assent account. This code, together with the one sent to the \
+     new mailbox, changes it immediately:",
 );
 
 fn words(purpose: CodePurpose) -> (&'static str, &'static str) {
     match purpose {
         CodePurpose::SignIn => ("Sign in", "This code signs you in:"),
         CodePurpose::ChangeEmail => (
-            "Confirm the new address",
-            "This code makes this address the one of an Assent account:",
+            "Confirm your new email",
+            "This code makes this address the email of an Assent account:",
         ),
         CodePurpose::DeleteAccount => (
-            "Delete the account",
-            "This code deletes your Assent account with all pixels, contacts and receipts, for good:",
+            "Delete account",
+            "This code permanently deletes your Assent account with all sites, contacts and receipts:",
         ),
         CodePurpose::Keys => (
-            "Keys and members",
-            "This code lets somebody in: it confirms a new key of your Assent account, or a change of \
-             its members:",
+            "Confirm it’s you",
+            "This code confirms a sensitive action in your Assent account, such as creating a key, changing \
+             members, or exporting all data:",
         ),
     }
 }

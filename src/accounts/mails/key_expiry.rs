@@ -87,16 +87,16 @@ fn notice(infra: &Infra, prefix: String, name: Option<&str>, ends: DateTime<Utc>
     Notice {
         subject: format!("A key for your Assent account expires on {}", ends.format("%-d %B %Y")),
         paragraphs: vec![
-            "Programs that use this key are refused from then on. To keep them at work, create another \
-             key, give it to them, and revoke this one."
+            "Programs that use this key are refused from then on. To keep them working, create another \
+             key, use it in them, and revoke this one."
                 .to_owned(),
         ],
         facts: vec![
-            ("Begins with", prefix),
+            ("Prefix", prefix),
             ("Name", name.map_or_else(|| "none".to_owned(), shown)),
             ("Expires", ends.format("%-d %B %Y, %H:%M UTC").to_string()),
         ],
-        link: Some(NoticeLink { label: "See your keys", url }),
+        link: Some(NoticeLink { label: "View API keys", url }),
         ..Notice::default()
     }
 }

@@ -150,9 +150,9 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 
 fn permitted(scope: Scope) -> String {
     let may = match scope {
-        Scope::Full => "everything",
-        Scope::Operate => "operate: no deleting, keys, payments or account",
-        Scope::Read => "read",
+        Scope::Full => "Admin",
+        Scope::Operate => "Editor: no deletions, keys, billing or account",
+        Scope::Read => "Read-only",
     };
     may.to_owned()
 }
@@ -168,9 +168,9 @@ fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
     Notice {
         subject: "An app was connected to your Assent account".to_owned(),
         paragraphs: vec![
-            "Somebody allowed an app to use your account by the tool server for agents.".to_owned(),
-            "Was it you, or a member of your account? Then there is nothing to do. If not, disconnect \
-             the app in the console at once, and remove the member."
+            "An app was allowed to use your account through the tool server for agents.".to_owned(),
+            "If it was you or a member of your account, you can ignore this email. If not, disconnect the app \
+             in the console immediately, and remove the member."
                 .to_owned(),
         ],
         facts: vec![
@@ -180,7 +180,7 @@ fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
             ("Connected", moment(grant.at)),
             ("Connected by", grant.made_by),
         ],
-        link: Some(NoticeLink { label: "See the connected apps", url }),
+        link: Some(NoticeLink { label: "View connected apps", url }),
         ..Notice::default()
     }
 }
@@ -189,11 +189,11 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
     let name = key.name.as_deref().map_or_else(|| "none".to_owned(), shown);
     let url = format!("{}/console/account#keys", infra.base_url());
     Notice {
-        subject: "A new key for your Assent account".to_owned(),
+        subject: "A new API key for your Assent account".to_owned(),
         paragraphs: vec![
-            "Somebody made a new key. Programs that have it can do what it allows.".to_owned(),
-            "Was it you, or a program of yours? Then there is nothing to do. If not, end the key in the \
-             console at once, and end what made it too: another key, or a member."
+            "A new API key was created. Programs that have it can do what its permissions allow.".to_owned(),
+            "If it was you or one of your programs, you can ignore this email. If not, revoke the key in the \
+             console immediately, and whatever created it too: another key, or a member."
                 .to_owned(),
         ],
         facts: vec![
@@ -203,7 +203,7 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
             ("Created", moment(key.made_at)),
             ("Created by", key.made_by),
         ],
-        link: Some(NoticeLink { label: "See your keys", url }),
+        link: Some(NoticeLink { label: "View API keys", url }),
         ..Notice::default()
     }
 }
@@ -213,9 +213,9 @@ fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
     Notice {
         subject: "A new sign-in to your Assent account".to_owned(),
         paragraphs: vec![
-            "Somebody signed in to the console with the code that we sent to you.".to_owned(),
-            "Was it you? Then there is nothing to do. If not, somebody reads your mail: change the \
-             password of your mailbox, then end the session in the console."
+            "Someone signed in to the console with the code that we sent you.".to_owned(),
+            "If it was you, you can ignore this email. If not, someone else reads your email: change the \
+             password of your mailbox, then sign out that session in the console."
                 .to_owned(),
         ],
         facts: vec![
@@ -223,7 +223,7 @@ fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
             ("Browser", sign_in.browser.clone()),
             ("Time", moment(sign_in.at)),
         ],
-        link: Some(NoticeLink { label: "See where you are signed in", url }),
+        link: Some(NoticeLink { label: "View active sessions", url }),
         ..Notice::default()
     }
 }

@@ -17,18 +17,18 @@ text_enum! {
 }
 
 impl MailSwitch {
-    /// The occasion of such a mail, as the continuation of "a mail".
+    /// The occasion of such an email, as the continuation of "an email".
     pub fn occasion(self) -> &'static str {
         match self {
             Self::TrialEnding => "7 days and 1 day before the trial ends, and when it has ended",
-            Self::Allowance => "when 80 % and 100 % of the month's contacts are used",
+            Self::Allowance => "when 80% and 100% of the monthly contacts are used",
             Self::PaymentFailed => "when your subscription could not be charged, or has ended",
             Self::KeyExpiring => "7 days before a key expires",
-            Self::TagVanished => "when the tag is no longer found on a site",
+            Self::TagVanished => "when the snippet is missing from a site",
             Self::PixelEnding => "7 days before a site that was never used is removed",
             Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",
             Self::Silence => {
-                "when a site loads something without consent, and when it is silent again"
+                "when a site loads something without consent, and when it no longer does"
             }
             Self::WeeklyDigest => {
                 "every Monday about the week before: choices and the state of each site"

@@ -100,12 +100,12 @@ fn notice(infra: &Infra, account: &Account) -> Notice {
         subject: format!("Your Assent trial ends on {}", ends.format("%-d %B %Y")),
         paragraphs: vec![
             format!("The trial of your account ends on {}.", ends.format("%-d %B %Y at %H:%M UTC")),
-            "To go on, subscribe for 1 US dollar a month. Without a subscription no new people are \
-             stored from then on. Your popup still asks, and what you have stays yours: nothing is \
-             deleted, and nothing is charged by itself."
+            "To keep identifying visitors, subscribe for 1 US dollar a month. Without a subscription, no new \
+             contacts are stored from then on. The popup still asks, your data is kept, and nothing is \
+             charged unless you subscribe."
                 .to_owned(),
         ],
-        link: Some(NoticeLink { label: "See your plan", url }),
+        link: Some(NoticeLink { label: "View your plan", url }),
         ..Notice::default()
     }
 }

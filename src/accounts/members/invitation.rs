@@ -62,10 +62,10 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let notice = Notice {
         subject: "You are a member of an Assent account".to_owned(),
         paragraphs: vec![
-            format!("{who} has made this address a member. Your role is {role}{sites}."),
+            format!("{who} added this address as a member. Your role is {role}{sites}."),
             format!("Sign in with this address at {base_url}/console; there is no password."),
-            "You do not know the account? Then do nothing. Its members see this address, and when it \
-             signs in to the account or enters it; they learn nothing else of you."
+            "If you do not know the account, you can ignore this email. Its members see this address, and when \
+             you sign in to the account or switch to it, but nothing else about you."
                 .to_owned(),
         ],
         ..Notice::default()

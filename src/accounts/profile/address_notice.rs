@@ -101,15 +101,15 @@ async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Res
 
 fn moved_notice(account_id: &str, Moved { to, .. }: &Moved) -> Notice {
     Notice {
-        subject: "Your Assent account has another address".to_owned(),
+        subject: "The email of your Assent account was changed".to_owned(),
         paragraphs: vec![
             format!(
-                "From now on the account {account_id} is written to at {to}, and this address no \
-                 longer opens it."
+                "The email of the account {account_id} is now {to}. You can no longer sign in to it with \
+                 this address."
             ),
-            "If it was not you who changed that, write to whoever runs this service at once: somebody \
-             has access to the account, and has either read this mailbox or waited for the days in \
-             which it could have been cancelled here."
+            "If you did not change it, contact the operator of this service immediately: someone has access to \
+             the account, and has either read this mailbox or waited until the change could no longer be \
+             cancelled here."
                 .to_owned(),
         ],
         ..Notice::default()
@@ -123,18 +123,18 @@ fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String
         Step::AskedAtPresent { token, asked_by } => {
             let url = format!("{base_url}/v1/email/address-change?token={token}");
             let notice = Notice {
-                subject: "Your Assent account is to have another address".to_owned(),
+                subject: "A change of your Assent account’s email was requested".to_owned(),
                 paragraphs: vec![
                     format!(
-                        "Somebody asked that the account {account_id} be written to at another \
-                         address, without a code of this mailbox. So nothing changes before {at}: \
-                         until then codes and all other mails still come here."
+                        "Someone requested another email for the account {account_id}, without a \
+                         code from this mailbox. Nothing changes before {at}: until then, codes and \
+                         all other emails are still sent here."
                     ),
-                    "Was it you? Then there is nothing to do. If not, cancel the change now: that also \
-                     ends keys, members and sign-ins that were made since."
+                    "If it was you, you can ignore this email. If not, cancel the change now: that also \
+                     revokes keys, removes members and signs out sessions that were created since."
                         .to_owned(),
                 ],
-                facts: vec![("New address", new), ("Asked by", asked_by), ("Takes effect", at)],
+                facts: vec![("New email", new), ("Requested by", asked_by), ("Takes effect", at)],
                 link: Some(NoticeLink { label: "Cancel the change", url }),
                 ..Notice::default()
             };
@@ -142,15 +142,15 @@ fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String
         }
         Step::AskedAtNew => {
             let notice = Notice {
-                subject: "An Assent account is to have this address".to_owned(),
+                subject: "This address becomes the email of an Assent account".to_owned(),
                 paragraphs: vec![
                     format!(
-                        "The account {account_id} will be written to at this address from {at} on, \
-                         unless the change is cancelled from its present mailbox before. Until then \
-                         codes go there."
+                        "From {at}, this address is the email of the account {account_id}, unless the \
+                         change is cancelled from the current mailbox. Until then, codes are sent \
+                         there."
                     ),
-                    "There is nothing to do. You do not know the account? Then leave this mail alone: \
-                     the change was confirmed with a code that was mailed to you."
+                    "You do not have to do anything. If you do not know the account, ignore this email: \
+                     the change was confirmed with a code that was sent to you."
                         .to_owned(),
                 ],
                 ..Notice::default()
@@ -159,10 +159,10 @@ fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String
         }
         Step::Taken => {
             let notice = Notice {
-                subject: "Your Assent account keeps its address".to_owned(),
+                subject: "The email of your Assent account is unchanged".to_owned(),
                 paragraphs: vec![format!(
-                    "The account {account_id} was to be written to at {new} from now on. That address \
-                     has an account of its own by now, so everything stays as it is."
+                    "The email of the account {account_id} was going to be {new}. That address now has its own \
+                     account, so nothing was changed."
                 )],
                 ..Notice::default()
             };

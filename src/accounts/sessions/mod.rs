@@ -1,7 +1,8 @@
 //! Sessions of members in browsers. Only this module opens, rotates and ends them. A browser holds a random
 //! secret, the database its SHA-256. A sign-in always opens a new session, which prevents session fixation.
 //! Switching the account or changing its address rotates the secret but keeps the session's id, age and
-//! expiry. A session belongs to a membership, not to an address, and ends with it.
+//! expiry. Confirming the sign-in with a code rotates it too, and makes the age zero. A session belongs to a
+//! membership, not to an address, and ends with it.
 
 pub(super) mod store;
 
@@ -89,6 +90,19 @@ pub async fn rotate(infra: &Infra, member: &Member) -> Result<Option<NewSession>
     let rotation = rotation(infra, member, &new_hash);
     let is_rotated = store::update_secret(&mut connection, &rotation).await?;
     Ok(is_rotated.then_some(session))
+}
+
+/// Makes the sign-in of the member's session recent, and rotates its secret. `None` when the session has ended.
+pub async fn renew(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    member: &Member,
+) -> Result<Option<NewSession>> {
+    let session = NewSession::ending_at(member.expires_at);
+    let new_hash = secret_hash(&session.secret);
+    let rotation = rotation(infra, member, &new_hash);
+    let is_renewed = store::update_sign_in(connection, &rotation).await?;
+    Ok(is_renewed.then_some(session))
 }
 
 fn rotation<'a>(infra: &Infra, member: &'a Member, new_hash: &'a [u8]) -> store::Rotation<'a> {

@@ -136,6 +136,25 @@ pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_
 }
 
 /// Returns `false` in the same cases as [`update_secret`].
+pub async fn update_sign_in(
+    connection: &mut PgConnection,
+    rotation: &Rotation<'_>,
+) -> Result<bool> {
+    let renewed = query_scalar!(
+        "UPDATE sessions SET token_hash = $3, created_at = $4
+         WHERE session_id = $1 AND token_hash = $2 AND expires_at > $4
+         RETURNING session_id",
+        rotation.session_id,
+        rotation.old_hash,
+        rotation.new_hash,
+        rotation.now,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(renewed.is_some())
+}
+
+/// Returns `false` in the same cases as [`update_secret`].
 pub async fn update_account(
     connection: &mut PgConnection,
     rotation: &Rotation<'_>,

@@ -8,6 +8,7 @@ pub mod known_browser;
 pub mod mail;
 pub mod pending;
 pub mod proof;
+pub mod renewal;
 pub mod secrets;
 pub mod sign_up;
 pub mod start;

@@ -137,7 +137,7 @@ fn confirmed_page(account: &Introduction, token: &str) -> Page {
 }
 
 fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str) -> Page {
-    let heading = "This was not you?";
+    let heading = "Did you not sign up?";
     let RejectableSignup { account, in_use } = found;
     let api = infra.base_url();
     let content = context! { base_url: "", page_title: heading, account, in_use, api, token };

@@ -113,16 +113,16 @@ fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<U
                 "Your plan includes {included} new contacts a month, and all of them are used."
             ),
             format!(
-                "Until {next} no new people are stored. Your popup still asks, and whom you know \
-                 already is still kept up to date. On {next} the count starts anew by itself."
+                "Until {next}, no new contacts are stored. The popup still asks, and existing contacts \
+                 are still updated. The allowance resets on {next}."
             ),
         ),
         _ => (
-            format!("{percent} % of the contacts of {month} are used"),
+            format!("{percent}% of the contacts of {month} are used"),
             format!("Your plan includes {included} new contacts a month. {used} of them are used."),
             format!(
-                "There is nothing to do. Once all are used, no new people are stored until {next}, when \
-                 the count starts anew by itself."
+                "You do not have to do anything. Once all are used, no new contacts are stored until the \
+                 allowance resets on {next}."
             ),
         ),
     };
@@ -133,9 +133,9 @@ fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<U
         facts: vec![
             ("Month", format!("{month} {} (UTC)", now.year())),
             ("Used", format!("{used} of {included}")),
-            ("Starts anew", next.to_string()),
+            ("Resets on", next.to_string()),
         ],
-        link: Some(NoticeLink { label: "See your plan", url }),
+        link: Some(NoticeLink { label: "View your plan", url }),
         ..Notice::default()
     }
 }

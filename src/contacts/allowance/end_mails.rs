@@ -106,8 +106,8 @@ fn notice(infra: &Infra, because: PausedBecause, ended_at: DateTime<Utc>) -> Not
                 "Your {what} ended on {}. Since then, new visitors are not identified.",
                 ended_at.format("%-d %B %Y at %H:%M UTC")
             ),
-            "Your popup still asks, choices and receipts are still recorded, and what you have \
-             stored stays yours. To identify new visitors again, subscribe for 1 US dollar a month."
+            "The popup still asks, choices and receipts are still recorded, and your data is \
+             kept. To identify new visitors again, subscribe for 1 US dollar a month."
                 .to_owned(),
         ],
         link: Some(NoticeLink { label: "Subscribe", url }),

@@ -1,5 +1,6 @@
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
 
 use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::error::Result;
@@ -134,6 +135,35 @@ pub async fn list_open(
          FROM erasure_requests JOIN pixels USING (pixel_id)
          WHERE account_id = $1 AND status = 'open'
          GROUP BY domain, pixel_id ORDER BY 4 LIMIT $2",
+        account_id.as_str(),
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(requests)
+}
+
+/// An open request.
+pub struct OpenRequest {
+    pub domain: String,
+    pub pixel_id: PixelId,
+    pub request_id: Uuid,
+    pub requested_at: DateTime<Utc>,
+    pub due_at: DateTime<Utc>,
+}
+
+/// The open requests of an account, the earliest deadline first.
+pub async fn list_each_open(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    limit: i64,
+) -> Result<Vec<OpenRequest>> {
+    let requests = query_as!(
+        OpenRequest,
+        "SELECT domain, pixel_id AS \"pixel_id: PixelId\", request_id, requested_at, due_at
+         FROM erasure_requests JOIN pixels USING (pixel_id)
+         WHERE account_id = $1 AND status = 'open'
+         ORDER BY due_at, request_id LIMIT $2",
         account_id.as_str(),
         limit,
     )

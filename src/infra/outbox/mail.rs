@@ -56,6 +56,8 @@ text_enum! {
         WebhookPaused = "webhook_paused",
         /// The week of an account's sites.
         WeeklyDigest = "weekly_digest",
+        /// An owner's account was deleted.
+        AccountDeleted = "account_deleted",
     }
 }
 
@@ -88,7 +90,8 @@ impl Kind {
             | Self::AllowanceReached
             | Self::PaymentFailed
             | Self::WebhookPaused
-            | Self::WeeklyDigest => "notice",
+            | Self::WeeklyDigest
+            | Self::AccountDeleted => "notice",
         }
     }
 }

@@ -75,37 +75,37 @@ impl FindingKind {
 
 pub fn no_tag() -> Finding {
     FindingKind::NoTag.says(
-        "The page was read, and the tag is not on it.",
-        "Paste the line before </head>, save and publish. Caches may show the old page for some minutes.",
+        "The snippet was not found on the page.",
+        "Paste the snippet before </head>, save and publish. Caches may serve the old page for some minutes.",
     )
 }
 
 pub fn tag_in_comment() -> Finding {
     FindingKind::TagInComment.says(
-        "The tag stands inside of a comment, so browsers pass over it.",
-        "Take away the <!-- before the line and the --> after it.",
+        "The snippet is inside a comment, so browsers ignore it.",
+        "Remove the <!-- before the snippet and the --> after it.",
     )
 }
 
 pub fn tag_as_text() -> Finding {
     FindingKind::TagAsText.says(
-        "The id of the tag is on the page, but no script that loads it.",
-        "Paste the whole line as HTML: into a field for code, not into one for text.",
+        "The pixel id is on the page, but no script that loads the tag.",
+        "Paste the whole snippet as HTML: into a field for code, not into one for text.",
     )
 }
 
 /// `name` is the name on the page.
 pub fn wrong_pixel(name: &str) -> Finding {
     FindingKind::WrongPixel.says(
-        format!("The tag on the page is not this site's: {}.", id_in_words(name)),
-        "Put the line of this site in its place. It works on this host alone.",
+        format!("The snippet on the page belongs to another site: {}.", id_in_words(name)),
+        "Replace it with the snippet of this site. A snippet works on its own host only.",
     )
 }
 
 pub fn two_pixels(name: &str) -> Finding {
     FindingKind::TwoPixels.says(
-        format!("Beside this site's tag there is another one: {}.", id_in_words(name)),
-        "Take the other one away, so that visitors are asked once.",
+        format!("The page has this site's snippet and another one: {}.", id_in_words(name)),
+        "Remove the other one, so that visitors are asked once.",
     )
 }
 
@@ -114,36 +114,36 @@ fn id_in_words(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     match (1..=40).contains(&name.len()) && name.bytes().all(is_plain) {
         true => format!("its id is {name}"),
-        false => "its id is none of ours".to_owned(),
+        false => "its id is unknown here".to_owned(),
     }
 }
 
 pub fn tag_twice() -> Finding {
     FindingKind::TagTwice.says(
-        "The tag is on the page more than once.",
-        "Leave one of them. A theme and a plugin may both have it.",
+        "The snippet is on the page more than once.",
+        "Keep one of them. A theme and a plugin may both have added it.",
     )
 }
 
 pub fn tag_delayed(optimiser: &Optimiser) -> Finding {
     FindingKind::TagDelayed.says(
-        format!("{} has rewritten the tag, so it runs late or not at all.", optimiser.name),
+        format!("{} has changed the snippet, so that it runs late or not at all.", optimiser.name),
         optimiser.cure,
     )
 }
 
 pub fn tag_disabled(hold: Hold) -> Finding {
     let found = match hold {
-        Hold::Noscript => "The tag stands inside of <noscript>, where browsers do not run it.",
-        Hold::Template => "The tag stands inside of <template>, where browsers do not run it.",
-        Hold::Type => "The tag stands there as a script of a type that browsers do not run.",
+        Hold::Noscript => "The snippet is inside <noscript>, where browsers do not run it.",
+        Hold::Template => "The snippet is inside <template>, where browsers do not run it.",
+        Hold::Type => "The snippet has a script type that browsers do not run.",
         Hold::OldBrowsers => {
-            "The tag has the attribute nomodule, so that only very old browsers run it."
+            "The snippet has the attribute nomodule, so that only very old browsers run it."
         }
     };
     FindingKind::TagDisabled.says(
         found,
-        "Paste the line as it is, before </head>. It must not wait for consent: it is what asks.",
+        "Paste the snippet unchanged, before </head>. It must not wait for consent, because it asks for it.",
     )
 }
 
@@ -151,12 +151,12 @@ pub fn tag_disabled(hold: Hold) -> Finding {
 pub fn immediate_snippet(is_beside: bool) -> Finding {
     let (found, cure) = match is_beside {
         true => (
-            "Beside the tag that asks there is the one that identifies visitors without asking.",
-            "Take the other line away: the one with pixel.js or p.js in it.",
+            "The page has the snippet of the popup and the one that identifies visitors without asking.",
+            "Remove the other snippet: the one with pixel.js or p.js in it.",
         ),
         false => (
-            "The line on the page identifies visitors without asking them.",
-            "Put the line of the popup in its place.",
+            "The snippet on the page identifies visitors without asking them.",
+            "Replace it with the snippet of the popup.",
         ),
     };
     FindingKind::ImmediateSnippet.says(found, cure)
@@ -164,32 +164,32 @@ pub fn immediate_snippet(is_beside: bool) -> Finding {
 
 pub fn popup_off() -> Finding {
     FindingKind::PopupOff.says(
-        "The line of the popup is on the page, but the popup is off, so nothing happens.",
-        "Set up the popup, or put the present line in its place.",
+        "The snippet of the popup is on the page, but the popup is off, so nothing happens.",
+        "Set up the popup, or replace the snippet with the current one.",
     )
 }
 
 pub fn consent_tools(names: &str) -> Finding {
     FindingKind::ConsentTool.says(
-        format!("Something else asks visitors for consent, too: {names}."),
-        "Keep one of the two: visitors who are asked twice may say yes here and no there.",
+        format!("Another tool also asks visitors for consent: {names}."),
+        "Keep one of the two: visitors who are asked twice may give two different answers.",
     )
 }
 
 /// The policy trusts scripts by nonce, whatever their host.
 pub fn policy_wants_nonce() -> Finding {
     FindingKind::PolicyForbidsScript.says(
-        "The site's Content-Security-Policy runs scripts with its nonce only, and the tag has none.",
-        "Give the tag the nonce attribute that the site's other scripts have.",
+        "The site's Content-Security-Policy allows only scripts with its nonce, and the snippet has none.",
+        "Add the nonce attribute that the site's other scripts have to the snippet.",
     )
 }
 
 /// `is_tag` is false for what the tag loads later.
 pub fn policy_forbids_script(is_tag: bool, address: &str) -> Finding {
     let found = match is_tag {
-        true => "The site's Content-Security-Policy does not let the tag load.",
+        true => "The site's Content-Security-Policy blocks the tag.",
         false => {
-            "The site's Content-Security-Policy does not let the tag load what it needs after a yes."
+            "The site's Content-Security-Policy blocks scripts that the tag loads after consent."
         }
     };
     let cure = format!("Add {address} to script-src of the policy.");
@@ -198,7 +198,7 @@ pub fn policy_forbids_script(is_tag: bool, address: &str) -> Finding {
 
 pub fn policy_forbids_connection(address: &str) -> Finding {
     FindingKind::PolicyForbidsConnection.says(
-        "The site's Content-Security-Policy does not let the tag send what visitors choose.",
+        "The site's Content-Security-Policy blocks the requests with which the tag sends choices.",
         format!("Add {address} to connect-src of the policy."),
     )
 }
@@ -207,12 +207,12 @@ pub fn policy_forbids_connection(address: &str) -> Finding {
 pub fn tag_managers(names: &str, is_seen: bool) -> Finding {
     let (found, cure) = match is_seen {
         true => (
-            format!("{names} is on the page. What it loads cannot be seen from here."),
-            "Let it load what needs consent only after a yes, and the tag not once more.",
+            format!("{names} is on the page. This check cannot see what it loads."),
+            "Let it load what needs consent only after consent, and do not add the snippet there as well.",
         ),
         false => (
-            format!("{names} is on the page and may load the tag, which cannot be seen from here."),
-            "If the tag is in there, visit the page: the popup that you see is the proof. It should fire on every page, first of all. Better is the line in the page itself.",
+            format!("{names} is on the page and may load the tag, which this check cannot see."),
+            "If the snippet is in there, visit the page: if the popup appears, it works. It should fire on every page, before all other tags. It is better to add the snippet to the page itself.",
         ),
     };
     FindingKind::TagManager.says(found, cure)
@@ -220,14 +220,16 @@ pub fn tag_managers(names: &str, is_seen: bool) -> Finding {
 
 pub fn scripts_joined(names: &str) -> Finding {
     FindingKind::ScriptsJoined.says(
-        format!("{names} joins the scripts of the page into one, perhaps with the tag in it."),
-        "Put /px/ into its list of scripts to leave alone, and empty its cache.",
+        format!(
+            "{names} combines the scripts of the page into one file, which may contain the tag."
+        ),
+        "Add /px/ to its list of excluded scripts, and clear its cache.",
     )
 }
 
 pub fn ungated_scripts(names: &str) -> Finding {
     FindingKind::UngatedScripts.says(
-        format!("Before visitors are asked, the page loads {names}."),
-        "Let them wait for a yes: type=\"text/plain\" and data-assent=\"analytics\", or another purpose, on their <script>.",
+        format!("The page loads {names} before visitors are asked."),
+        "Let them wait for consent: type=\"text/plain\" and data-assent=\"analytics\", or another purpose, on their <script>.",
     )
 }

@@ -154,7 +154,7 @@ static OPTIMISERS: [(&str, Optimiser); 9] = [
         "",
         Optimiser {
             name: "Something on the site",
-            cure: "Tell whatever makes the site faster to leave this tag alone: no delay, no joining with other scripts.",
+            cure: "Exclude this tag in the tool that speeds up the site: no delay, no combining with other scripts.",
         },
     ),
 ];

@@ -9,33 +9,34 @@ pub fn unreadable(error: FetchError) -> Finding {
     let (found, cure) = match error {
         RedirectElsewhere | SecondRedirect => {
             return FindingKind::RedirectsElsewhere.says(
-                "The site sends its visitors on to another address.",
-                "Make a site for the host at which they arrive, and put its tag there. On the same host, with or without www, one redirect to https is fine; a page that refreshes to another one needs the tag as well.",
+                "The site redirects to another address.",
+                "Add a site for the host to which it redirects, and put its snippet there. On the same host, with or without www, one redirect to https is fine; a page that refreshes to another one needs the snippet as well.",
             );
         }
         Status(status) => {
-            let found = format!("Instead of the page there is an answer with status {status}.");
+            let found = format!("The server answered with status {status} instead of the page.");
             return FindingKind::PageUnreadable.says(found, after_status(status));
         }
         Unresolvable => (
             "The name of the site leads to no public address.",
-            "Is the name spelt right, and does the site open in a browser with https?",
+            "Check the spelling of the name, and that the site opens in a browser with https.",
         ),
         NotPublic => (
             "The name of the site leads to an address that is not public.",
-            "Try again when the site is open to the public. Nothing of a network of its own can be looked at from here.",
+            "Try again when the site is open to the public. Sites in a private network cannot be checked.",
         ),
-        Connect => {
-            ("No server answers there.", "Is the site up, and open to all on the https port?")
-        }
+        Connect => (
+            "No server answers at this address.",
+            "Check that the site is up, and open to everyone on port 443 (https).",
+        ),
         Tls(fault) => tls(fault),
         Timeout => (
-            "The page did not come in time.",
-            "Try again. When it stays so, ask whoever runs the site why it takes longer than five seconds.",
+            "The page took too long to load.",
+            "Try again. If it happens again, find out why the page takes longer than five seconds.",
         ),
         TooLarge => (
-            "The page is longer than 1 MiB, and the tag is not in the first part of it.",
-            "Put the tag into the head, where the page begins.",
+            "The page is longer than 1 MiB, and the snippet is not in the first part of it.",
+            "Put the snippet into the head, where the page begins.",
         ),
         Unreadable(why) => not_understood(why),
         Broken => ("The answer broke off.", "Try again in a few minutes."),
@@ -54,7 +55,7 @@ fn after_status(status: u16) -> &'static str {
             "Let the server send the complete home page with status 200 when a request has no conditions."
         }
         400..=499 => {
-            "Let the front page be read by all, without a password, and do not turn programs away."
+            "Let everyone read the home page without a password, and do not block programs."
         }
         _ => "Try again when the page opens in a browser.",
     }
@@ -133,7 +134,7 @@ fn not_understood(why: Unreadable) -> Sentences {
         ),
         Unreadable::TooDeep => (
             "The elements of the page are nested too deeply to read it completely.",
-            "Put the tag into the head, where the page begins.",
+            "Put the snippet into the head, where the page begins.",
         ),
     }
 }

@@ -201,7 +201,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     context.insert("base_url", base_url);
     Ok(Some(RenderedMail {
         to: Email::parse(&recipient.email)?.address().map_err(Error::internal)?,
-        subject: format!("The pixel for {}", pixel.domain),
+        subject: format!("Your Assent snippet for {}", pixel.domain),
         context,
         unsubscribe_url: None,
     }))

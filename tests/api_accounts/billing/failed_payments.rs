@@ -76,7 +76,7 @@ async fn a_failed_payment_is_told_once_however_often_it_is_reported() {
     shop.provider.fail_payment(&next, None);
     shop.report(FAILED, &next).await;
     let mails = are_told(&ann.email, 2).await;
-    assert!(mails[1].text().contains("not tried again by itself"), "{}", mails[1].text());
+    assert!(mails[1].text().contains("not retried automatically"), "{}", mails[1].text());
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ test('members are invited, changed and removed, and the audit log lists it', asy
   await page.getByLabel('Email address').fill('bob@shop.example');
   await page.getByRole('combobox', { name: 'Role' }).selectOption('operate');
   await page.getByRole('button', { name: 'Invite' }).click();
-  await expect(page.getByRole('status')).toContainText('The member is written down');
+  await expect(page.getByRole('status')).toContainText('The member was added');
   const bob = page.getByRole('row', { name: /bob@shop\.example/ });
   await expect(bob).toContainText('Editor');
   await expectAccessible(page, 'members');
@@ -32,12 +32,6 @@ test('members are invited, changed and removed, and the audit log lists it', asy
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(bob).toContainText('Read-only');
   await bob.getByRole('link').click();
-  const name = page.getByLabel('Type bob@shop.example to confirm');
-  await name.fill('ann@shop.example');
-  await page.getByRole('button', { name: 'Remove the member' }).click();
-  await expect(name).toHaveAccessibleDescription('Type bob@shop.example to remove the member.');
-  await expectAccessible(page, 'member-wrong');
-  await name.fill('bob@shop.example');
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(page.getByRole('status')).toContainText('The member is removed');
   await page.getByRole('link', { name: 'Audit log' }).click();

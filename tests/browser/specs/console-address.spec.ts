@@ -70,7 +70,7 @@ test('a new address waits without a code of the present mailbox, from which it c
   await expect(page.getByRole('button', { name: `Keep ${ann}` })).toBeVisible();
   await expectAccessible(page, 'address-keep');
 
-  const { text = '' } = await setup.mailboxes.take(ann, /is to have another address/);
+  const { text = '' } = await setup.mailboxes.take(ann, /A change of your Assent account’s email was requested/);
   await page.goto(text.match(/http\S+address-change\S+/)![0]);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Keep the present address?');
   await expectAccessible(page, 'address-cancel');

@@ -84,7 +84,7 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
     await expect(page.getByText('Nothing was erased.')).toBeVisible();
     await page.getByLabel('Type the domain of the site to confirm').fill(shop.pixel.host);
     await page.getByRole('button', { name: 'Erase the visitor' }).click();
-    await expect(page.getByText('Nothing is kept of the visitor any more.')).toBeVisible();
+    await expect(page.getByText('The visitor was erased.')).toBeVisible();
     const gone = await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/choices/${accepted}`);
     expect(gone!.status()).toBe(404);
   });

@@ -33,17 +33,17 @@ test('an install check lists its findings, with their remedies', async ({ page }
   await expect(page.getByText('Not verified')).toBeVisible();
   await page.getByRole('button', { name: 'Verify now' }).click();
   const list = page.getByRole('list', { name: /Results of/ });
-  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The name of the site leads to no public address.\s+Is the name spelt/]);
+  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The name of the site leads to no public address.\s+Check the spelling/]);
   await expectAccessible(page, 'install-unreadable');
   const long = 'https://consent-service.example-of-a-long-name.example';
   await setFindings(host, [
-    { kind: 'no_tag', severity: 'error', found: 'The page was read, and the tag is not on it.', cure: 'Paste the line before </head>, save and publish.' },
-    { kind: 'policy_forbids_script', severity: 'error', found: 'The policy does not let the tag load.', cure: `Add ${long} to script-src of the policy.` },
+    { kind: 'no_tag', severity: 'error', found: 'The snippet was not found on the page.', cure: 'Paste the snippet before </head>, save and publish.' },
+    { kind: 'policy_forbids_script', severity: 'error', found: 'The policy blocks the tag.', cure: `Add ${long} to script-src of the policy.` },
     { kind: 'tag_manager', severity: 'hint', found: 'Google Tag Manager is on the page and may load the tag.', cure: 'Visit the page: the popup is the proof.' },
     { kind: 'of_a_newer_version', severity: 'error', found: 'Nobody knows this one.', cure: 'Nothing.' },
   ]);
   await page.reload();
-  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The page was read/, /Action needed\s+The policy/, /Hint\s+Google Tag Manager/]);
+  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The snippet was not found/, /Action needed\s+The policy/, /Hint\s+Google Tag Manager/]);
   await expectAccessible(page, 'install-findings');
 });
 

@@ -88,7 +88,7 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
 
   await test.step('the owner signs up with name, address and six digits', async () => {
     await owner.goto(service.base);
-    await owner.getByRole('link', { name: 'Set it up' }).first().click();
+    await owner.getByRole('link', { name: 'Start free trial' }).first().click();
     await owner.getByLabel('Your name').fill('Ann Lee');
     await owner.getByLabel('Email address').fill(address);
     await owner.getByRole('button', { name: 'Sign up' }).click();

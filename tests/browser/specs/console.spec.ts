@@ -67,7 +67,7 @@ test('a site of another account can be claimed, with a DNS record or the snippet
   await signUp(page);
   await page.getByRole('textbox', { name: 'Domain', exact: true }).fill(host);
   await page.getByRole('button', { name: 'Add site' }).click();
-  await expect(page.getByRole('textbox', { name: 'Domain', exact: true })).toHaveAccessibleDescription(/is in another account already/);
+  await expect(page.getByRole('textbox', { name: 'Domain', exact: true })).toHaveAccessibleDescription(/is already in another account/);
   await expectAccessible(page, 'new-site-elsewhere');
   await page.getByRole('button', { name: 'Claim this site' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Claim ${host}`);
@@ -77,7 +77,7 @@ test('a site of another account can be claimed, with a DNS record or the snippet
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await expectAccessible(page, 'claim');
   await page.getByRole('button', { name: 'Verify now' }).click();
-  await expect(page.getByRole('alert')).toContainText('We have found neither the record nor the line yet');
+  await expect(page.getByRole('alert')).toContainText('Neither the DNS record nor the snippet was found yet');
   await expectAccessible(page, 'claim-not-proven');
   expect(problems).toEqual([]);
 });
@@ -129,7 +129,7 @@ test('contacts are found by an address that is not sent, and open requests are l
   expect(await requestsWith(name)).toEqual([]);
   await expectAccessible(page, 'person');
   await page.getByRole('link', { name: 'Erasure requests' }).click();
-  await expect(page.getByText('There is no open request.')).toBeVisible();
+  await expect(page.getByText('No open requests.')).toBeVisible();
   await expectAccessible(page, 'requests');
 });
 

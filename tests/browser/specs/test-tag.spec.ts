@@ -55,7 +55,7 @@ test('the test tag of the guide asks on localhost, is marked, and its choices co
     expect(await readStats(shop.base, shop.pixel)).toMatchObject({ totals: { shown: 0, accepted: 0 } });
     // The reopened popup is marked too, and withdraws.
     await popup(page).wayBack.click();
-    await expect(page.getByRole('dialog', { name: 'Test · Choose for yourself' })).toBeVisible();
+    await expect(page.getByRole('dialog', { name: 'Test · Manage your choices' })).toBeVisible();
     await popup(page).withdraw.click();
     await expect.poll(async () => (await checkConsent(shop.base, test, visitor)).reason).toBe('declined_or_withdrawn');
     // After a reload the choice is known.

@@ -49,6 +49,8 @@ const elements = (page: Page) => ({
   withdraw: page.getByRole('button', { name: 'Withdraw my consent' }),
   download: page.getByRole('button', { name: 'Download my data' }),
   erase: page.getByRole('button', { name: 'Ask the site to erase my data' }),
+  question: page.getByRole('group', { name: 'Send this request to the site? It cannot be taken back.' }),
+  send: page.getByRole('button', { name: 'Send request' }),
   retry: page.getByRole('button', { name: 'Try again' }),
   choices: page.locator('#list > li'),
 });
@@ -73,7 +75,7 @@ test('shows the choices, newest first, and the state of the consent', async ({ p
   await page.goto(address(shop, visitor));
   const { state, choices, withdraw } = elements(page);
   await expect(page.getByRole('heading', { name: /Your choice on/ })).toContainText(shop.pixel.host);
-  await expect(state).toContainText('You have agreed. This holds until');
+  await expect(state).toContainText('You have agreed. Your consent is valid until');
   await expect(choices).toHaveCount(2);
   await expect(choices.nth(0)).toContainText('You agreed to:');
   await expect(choices.nth(0).getByRole('listitem')).toHaveText(['Recognising you', 'Statistics']);
@@ -89,7 +91,7 @@ test('links to the notice of each choice, in the version that was shown', async 
   await page.goto(address(shop, visitor));
   const { state, choices } = elements(page);
   await expect(state).toHaveText('You have declined. Nothing is permitted.');
-  const links = choices.getByRole('link', { name: 'What you were told' });
+  const links = choices.getByRole('link', { name: 'Notice you saw' });
   await expect(links).toHaveCount(3);
   await links.nth(1).click();
   await expect(page.getByText('Example Shop Ltd').first()).toBeVisible();
@@ -105,7 +107,7 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   const visitor = await visitorOf(shop);
   const { requests, refused } = await watchPage(page);
   await page.goto(address(shop, visitor));
-  const { state, status, withdraw, download, erase, choices } = elements(page);
+  const { state, status, withdraw, download, erase, question, send, choices } = elements(page);
   await expect(choices).toHaveCount(2);
 
   await page.keyboard.press('Tab');
@@ -144,6 +146,13 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
 
   await page.keyboard.press('Tab');
   await expect(erase).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(question).toBeVisible();
+  await expect(send).toBeFocused();
+  await question.getByRole('button', { name: 'Close' }).press('Enter');
+  await expect(question).toBeHidden();
+  await expect(erase, 'nothing was sent').toBeFocused();
+  await page.keyboard.press('Enter');
   const response = page.waitForResponse('**/v1/consent/erasure-requests');
   await page.keyboard.press('Enter');
   expect((await response).status()).toBe(202);
@@ -151,13 +160,14 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   expect(JSON.parse(body)).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
   await expect(status).toHaveText('Your request has been sent. The site has 30 days to answer it.');
   await expect(erase, 'another cannot be sent while one is open').toBeHidden();
+  await expect(question).toBeHidden();
   await expect(state).toBeFocused();
   await expect(yourRequests(page)).toContainText('You asked the site to erase your data on');
 
   await page.keyboard.press('Tab');
   await expect(download).toBeFocused();
   await page.keyboard.press('Tab');
-  await expect(choices.nth(0).getByRole('link', { name: 'What you were told' })).toBeFocused();
+  await expect(choices.nth(0).getByRole('link', { name: 'Notice you saw' })).toBeFocused();
   await page.keyboard.press('Tab');
   await expect(choices.nth(0).getByRole('link', { name: 'Your receipt' })).toBeFocused();
 
@@ -254,10 +264,11 @@ test('an incomplete address and an unknown visitor are reported', async ({ page,
 test('a refused request is shown with its reason and the right to complain, also after a reload', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
-  const { choices, erase } = elements(page);
+  const { choices, erase, send } = elements(page);
   await expect(choices).toHaveCount(2);
   await expect(yourRequests(page)).toBeHidden();
   await erase.click();
+  await send.click();
   await expect(yourRequests(page)).toContainText('It must answer by');
   await page.reload();
   await expect(yourRequests(page)).toContainText('It must answer by');
@@ -280,7 +291,7 @@ test('a refused request is shown with its reason and the right to complain, also
 
 test('after a network error nothing is lost, and trying again works', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
-  const { state, status, problem, retry, withdraw, erase, choices } = elements(page);
+  const { state, status, problem, retry, withdraw, erase, send, choices } = elements(page);
   await page.route('**/v1/consent/**', (route) => route.abort());
   await page.goto(address(shop, visitor));
   await expect(problem).toHaveText('Your choices could not be loaded. Please try again.');
@@ -308,6 +319,7 @@ test('after a network error nothing is lost, and trying again works', async ({ p
 
   await page.route('**/v1/consent/erasure-requests', (route) => route.fulfill({ status: 503 }));
   await erase.click();
+  await send.click();
   await expect(problem).toHaveText('That did not work. Please try again.');
 });
 

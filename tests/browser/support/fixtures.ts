@@ -160,7 +160,7 @@ ${head}${snippet}</head><body>${body}</body></html>`;
 /** The elements of the popup, by role and name. */
 export const popup = (page: Page) => ({
   banner: page.getByRole('dialog', { name: 'Your privacy choice' }),
-  preferences: page.getByRole('dialog', { name: 'Choose for yourself' }),
+  preferences: page.getByRole('dialog', { name: 'Manage your choices' }),
   accept: page.getByRole('button', { name: 'Accept', exact: true }),
   decline: page.getByRole('button', { name: 'Decline', exact: true }),
   choose: page.getByRole('button', { name: 'Choose', exact: true }),

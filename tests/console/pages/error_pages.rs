@@ -35,9 +35,9 @@ fn is_notice(answer: &Answer, status: u16, heading: &str) {
 async fn a_browser_gets_a_page_where_a_program_gets_a_problem() {
     let app = App::spawn().await;
     for (path, status, heading, sentence) in [
-        ("/nowhere", 404, "There is no such page", "not found"),
+        ("/nowhere", 404, "Page not found", "not found"),
         ("/v1/policy/unknown", 404, "There is no such privacy notice", "policy not found"),
-        ("/px/unknown.js", 404, "There is nothing here", "consent tag not found"),
+        ("/px/unknown.js", 404, "Not found", "consent tag not found"),
         ("/v1/whoami", 401, "This address is for programs", "api key required"),
         ("/v1/accounts", 405, "This address is for programs", "method not allowed"),
         ("/v1/checkout/success", 400, "This page belongs to a checkout", "session_id is required"),
@@ -68,7 +68,7 @@ async fn a_refused_body_of_a_program_is_answered_with_a_problem_document_whateve
     let form = app.request(Method::POST, "/demo/provision").header("accept", BROWSER);
     let form = form.form(&[("domain", "x".repeat(20_000))]);
     let page = Answer::of(form).await;
-    is_notice(&page, 413, "This cannot be answered");
+    is_notice(&page, 413, "Invalid request");
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_link_that_does_not_confirm_says_why_and_what_to_do_next() {
     let app = App::spawn().await;
     let guide = app.get("/guide").await.text;
     for (path, status, heading, sentence) in [
-        ("/v1/email/verify", 400, "A part of the link is missing", "verification token required"),
+        ("/v1/email/verify", 400, "Part of the link is missing", "verification token required"),
         (
             "/v1/email/verify?token=unknown",
             404,

@@ -313,7 +313,7 @@ async fn the_notice_of_a_pixel_that_ends_waits_for_the_mail_server() {
     move_account(&app, &account.account_id, &email).await;
     app.clock.advance(a_pause());
     let mail = MailServer::shared().newest(&email).await;
-    assert_eq!(mail.subject(), "The pixel for shop.example ends on 9 April 2026");
+    assert_eq!(mail.subject(), "shop.example will be removed on 9 April 2026");
     is_emptied(&app).await;
 }
 

@@ -10,6 +10,7 @@ use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::scope::Scope;
 use crate::error::Result;
+use crate::http::query::Query;
 use crate::receipts::export::Lines;
 use crate::types::text::listed;
 use crate::web::console::kit::cookies;
@@ -20,10 +21,10 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{count, number};
-use crate::web::console::sign_in::fresh::is_fresh;
+use crate::web::console::sign_in::fresh::{self, is_fresh};
 
 pub fn routes() -> Vec<Route> {
-    routes![leave, export, end, ended]
+    routes![leave, export, confirm_export, end, ended]
 }
 
 const LEAVE: Screen<'static> = Screen {
@@ -35,13 +36,21 @@ const LEAVE: Screen<'static> = Screen {
 const ADDRESS: &str = "/console/account/leave";
 
 #[get("/console/account/leave")]
-async fn leave(member: Member<'_>) -> Result<Reply, Refusal> {
-    Ok(leave_screen(&member, 200, None).await?)
+async fn leave(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let notice = query.get("done").filter(|&done| done == "confirmed");
+    let notice = notice.map(|_| "Confirmed. You can export all data now.");
+    Ok(leave_screen(&member, 200, notice, None).await?)
 }
 
-async fn leave_screen(member: &Member<'_>, status: u16, wrong: Option<&str>) -> Result<Reply> {
+async fn leave_screen(
+    member: &Member<'_>,
+    status: u16,
+    notice: Option<&str>,
+    wrong: Option<&str>,
+) -> Result<Reply> {
     let summary = member.ask::<SummarizeAccount>(NoInput {}).await?;
     let content = context! {
+        notice,
         email: &member.member.account.email,
         parts: parts(&summary),
         hosts: listed(&summary.hosts),
@@ -91,12 +100,21 @@ impl<'r> Responder<'r, 'r> for Download {
 #[get("/console/account/export")]
 async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> {
     if member.member.role == Scope::Full && !is_fresh(&member) {
-        return Ok(Either::Right(leave_screen(&member, 403, None).await?));
+        return Ok(Either::Right(leave_screen(&member, 403, None, None).await?));
     }
     let lines = member.ask::<ExportAccount>(NoInput {}).await?;
     let today = member.app.infra.clock.now().date_naive();
     let name = format!("assent-{today}.ndjson");
     Ok(Either::Left(Download { name, lines }))
+}
+
+#[post("/console/account/export", data = "<form>")]
+async fn confirm_export(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let what = "To export all data, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+    let (back, part) = (ADDRESS, "leave");
+    let step = Step { back, part, ..fresh::step(&member, what, "/console/account/export") };
+    let page = fresh::confirm(&mut member, &form, step).await?;
+    Ok(page.unwrap_or_else(|| Reply::to(format!("{ADDRESS}?done=confirmed"))))
 }
 
 fn step(member: &Member<'_>) -> Step<'static> {
@@ -124,7 +142,7 @@ async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let email = &member.member.account.email;
     if form.text("address").to_lowercase() != *email {
         let wrong = format!("Type {email} to delete the account.");
-        return Ok(leave_screen(&member, 400, Some(&wrong)).await?);
+        return Ok(leave_screen(&member, 400, None, Some(&wrong)).await?);
     }
     let step = step(&member);
     let Some(code) = code_of(&form) else { return Ok(step.begin(&member).await?) };

@@ -44,7 +44,7 @@ fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
     match done {
         "invited" if has_mail => Some("Invitation sent."),
         "invited" => Some(
-            "The member is written down, but cannot sign in yet: the digits come by mail, and this service has no mail server.",
+            "The member was added, but cannot sign in yet: sign-in needs a code by email, and this service has no mail server.",
         ),
         "changed" => Some("Role and sites changed."),
         "removed" => Some("The member is removed, and signed out everywhere."),
@@ -223,13 +223,12 @@ struct Shown {
     role: Scope,
     sites: SiteChoice,
     sites_error: Option<&'static str>,
-    error: Option<String>,
 }
 
 impl Shown {
     fn of(found: &MemberView) -> Self {
         let sites = SiteChoice::stored(found.pixels.as_deref());
-        Self { role: found.role, sites, sites_error: None, error: None }
+        Self { role: found.role, sites, sites_error: None }
     }
 }
 
@@ -256,7 +255,6 @@ async fn member_screen(
         may_change: member.member.role == Scope::Full,
         has_keys: keys > 0,
         keys: count(i64::try_from(keys).unwrap_or(i64::MAX), "key", "keys"),
-        error: shown.error,
     };
     let screen = Screen { template: "console/one_member.html", title: "A member", ..MEMBERS };
     Ok(member.screen_with_status(status, screen, content))
@@ -267,7 +265,7 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
     let (found, role) = (find(&member, member_id).await?, role_of(&form));
     let sites = SiteChoice::of(&form);
     if let Some(problem) = sites.problem(Some(role)) {
-        let shown = Shown { role, sites, sites_error: Some(problem), error: None };
+        let shown = Shown { role, sites, sites_error: Some(problem) };
         return Ok(member_screen(&member, 422, member_id, &found, shown).await?);
     }
     let (role_name, rest) = (role_name(role), for_sites(&sites));
@@ -294,12 +292,6 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
 
 #[post("/console/account/members/<member_id>/remove", data = "<form>")]
 async fn remove(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let found = find(&member, member_id).await?;
-    if form.text("address").to_lowercase() != found.email {
-        let error = Some(format!("Type {} to remove the member.", found.email));
-        let shown = Shown { error, ..Shown::of(&found) };
-        return Ok(member_screen(&member, 400, member_id, &found, shown).await?);
-    }
     let ends_keys = form.get("keys") == Some("end");
     let removal = Removal { member_id: member_id.to_owned(), revoke_keys: Some(ends_keys) };
     member.ask::<RemoveMember>(removal).await?;

@@ -178,7 +178,6 @@ async fn account_screen(
         keys,
         apps: apps::rows(member).await?,
         sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
-        is_fresh: fresh::is_fresh(member),
         key_name: refused.name,
         key_scope: refused.scope,
         days: refused.days,
@@ -227,12 +226,7 @@ fn gauges(allowance: &Allowance) -> Vec<Value> {
 }
 
 #[post("/console/account/keys", data = "<form>")]
-async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
-    if !fresh::is_fresh(&member) {
-        let error = Some(sentence(&Error::SignInRequired));
-        let refused = RefusedKey { error, ..RefusedKey::default() };
-        return Ok(account_screen(&member, 403, None, Some(refused)).await?);
-    }
+async fn make_key(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     // An unknown scope becomes the least.
     let scope = form.get("scope").map(|scope| Scope::parse(scope).unwrap_or(Scope::Read));
     let sites = SiteChoice::of(&form);
@@ -244,6 +238,17 @@ async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
         expires_in_days: form.get("days").map(|days| days.parse().unwrap_or_default()),
         pixels: sites.pixels(),
     };
+    if sites_error.is_none() {
+        let what = "To create a key, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+        let mut step = fresh::step(&member, what, "/console/account/keys");
+        let typed = ["name", "scope", "days"];
+        let typed =
+            typed.into_iter().filter_map(|field| Some((field, form.get(field)?.to_owned())));
+        step.fields.extend(typed.chain(sites.hidden()));
+        if let Some(reply) = fresh::confirm(&mut member, &form, step).await? {
+            return Ok(reply);
+        }
+    }
     let issued = match sites_error {
         Some(_) => Err(Error::Validation(Vec::new())),
         None => {

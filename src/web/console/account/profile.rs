@@ -17,7 +17,7 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{moment, sentence};
-use crate::web::console::sign_in::fresh::is_fresh;
+use crate::web::console::sign_in::fresh::{self, confirm, confirms};
 
 pub fn routes() -> Vec<Route> {
     routes![profile, rename, change_address, keep_address]
@@ -56,7 +56,6 @@ async fn profile_screen(
         now: &account.email,
         pending: pending.as_ref().map(|pending| &*pending.email),
         from: pending.as_ref().map(|pending| moment(pending.takes_effect_at.0)),
-        is_fresh: is_fresh(member),
         field: wrong.map_or("", |(field, _)| field),
         error: wrong.map(|(_, error)| sentence(error)),
     };
@@ -100,11 +99,10 @@ fn step(member: &Member<'_>, email: &str) -> Step<'static> {
 }
 
 #[post("/console/account/address", data = "<form>")]
-async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+async fn change_address(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let email = form.text("email");
-    let changed = match code_of(&form) {
-        _ if !is_fresh(&member) => Err(Error::SignInRequired),
-        None => begin(&member, &email).await,
+    let changed = match code_of(&form).filter(|_| !confirms(&form)) {
+        None => begin(&mut member, &form, &email).await,
         Some(code) => move_to(&member, &email, code, present_code_of(&form)).await,
     };
     match changed {
@@ -123,10 +121,16 @@ async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal
 }
 
 /// Validates the address before anything is mailed.
-async fn begin(member: &Member<'_>, email: &str) -> Result<Reply> {
+async fn begin(member: &mut Member<'_>, form: &Form, email: &str) -> Result<Reply> {
     let address = Email::required(Some(email))?;
     if address.as_str() == member.member.account.email {
         return Err(Error::EmailRegistered);
+    }
+    let what = "To change the email, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+    let mut recent = fresh::step(member, what, "/console/account/address");
+    recent.fields.push(("email", address.as_str().to_owned()));
+    if let Some(page) = confirm(member, form, recent).await? {
+        return Ok(page);
     }
     step(member, address.as_str()).begin(member).await
 }

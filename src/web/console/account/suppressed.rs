@@ -135,7 +135,10 @@ async fn person_screen(
 
 #[post("/console/account/suppressed/<hem>/add", data = "<form>")]
 async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Refusal> {
-    if form.text("word").to_uppercase() != WORD {
+    let found = member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await;
+    // Without anything to erase, it can be undone.
+    let erases = found.is_ok_and(|person| !person.hosts.is_empty());
+    if erases && form.text("word").to_uppercase() != WORD {
         let wrong = format!("Type {WORD} to confirm.");
         return Ok(person_screen(&member, 400, hem, Some(&wrong)).await?);
     }

@@ -81,7 +81,7 @@ impl FileForm<'_> {
             }
             let typed = next(&mut form, WORD).await?.text().await.map_err(refusal)?;
             if !typed.trim().eq_ignore_ascii_case(word) {
-                let msg = format!("type \u{201c}{word}\u{201d} to go on");
+                let msg = format!("type \u{201c}{word}\u{201d} to confirm");
                 let wrong = FieldError::new(&[BODY, WORD], msg, "value_error");
                 return Err(Error::Validation(vec![wrong]));
             }

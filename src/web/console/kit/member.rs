@@ -11,6 +11,7 @@ use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, Capability};
 use crate::accounts::members::member;
 use crate::accounts::sessions;
+use crate::accounts::sign_in::renewal::renew;
 use crate::app::App;
 use crate::erasure::owner::{ListErasureRequests, PageRequest};
 use crate::error::{Error, Result};
@@ -20,6 +21,14 @@ use crate::http::problem;
 use crate::web::layout::page;
 
 const MOST_COUNTED: &str = "99";
+
+/// The open erasure requests of a site.
+#[derive(Serialize)]
+pub struct OpenRequests {
+    /// The number, with `+` where there are more.
+    pub count: String,
+    pub overdue: usize,
+}
 
 /// A signed-in member. As a route's first guard it redirects others to the sign-in.
 pub struct Member<'r> {
@@ -56,12 +65,13 @@ impl<'r> Member<'r> {
             Self { app, jar, member, credentials, form_token, open_requests: None, paused };
         if let Some(pixel_id) = site_of(request) {
             // An error here also fails the screen, which shows it.
-            member.open_requests = member.open_requests(pixel_id).await.unwrap_or(None);
+            let open = member.open_requests(pixel_id).await.unwrap_or(None);
+            member.open_requests = open.map(|open| open.count);
         }
         Ok(member)
     }
 
-    pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<String>> {
+    pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<OpenRequests>> {
         let request = PageRequest {
             pixel_id: pixel_id.to_owned(),
             status: Some("open".to_owned()),
@@ -70,7 +80,9 @@ impl<'r> Member<'r> {
         };
         let page = self.ask::<ListErasureRequests>(request).await?;
         let (count, more) = (page.requests.len(), if page.next_after.is_some() { "+" } else { "" });
-        Ok((count > 0).then(|| format!("{count}{more}")))
+        let now = self.app.infra.clock.now();
+        let overdue = page.requests.iter().filter(|request| request.due_at.0 < now).count();
+        Ok((count > 0).then(|| OpenRequests { count: format!("{count}{more}"), overdue }))
     }
 
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
@@ -87,6 +99,19 @@ impl<'r> Member<'r> {
 
     pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
         Call::of(self.app, self.credentials.clone()).await
+    }
+
+    /// Makes the sign-in recent with a code. The browser gets the session's new secret.
+    pub async fn confirm(&mut self, code: &str) -> Result<()> {
+        let app = self.app;
+        let infra = &app.infra;
+        let session = renew(infra, &self.member, code).await?;
+        let member = sessions::find(infra, session.expose()).await?.ok_or(Error::SignInRequired)?;
+        cookies::replace_secret(infra, self.jar, &session);
+        self.form_token = form::covered_token(session.expose());
+        self.credentials.member = Some(Box::new(member.clone()));
+        self.member = member;
+        Ok(())
     }
 
     pub fn screen(&self, screen: Screen<'_>, content: impl Serialize) -> Reply {

@@ -45,10 +45,10 @@ fn paused(caller: &WhoAmI) -> &'static str {
     match caller.allowance.paused_because {
         None => "",
         Some(PausedBecause::ContactAllowanceReached) => {
-            " New visitors are not identified until the month ends; asking and receipts go on."
+            " New visitors are not identified until the month ends; the popup and receipts are not affected."
         }
         Some(_) => {
-            " New visitors are not identified until you subscribe; asking and receipts go on."
+            " New visitors are not identified until you subscribe; the popup and receipts are not affected."
         }
     }
 }

@@ -36,13 +36,13 @@ pub fn sentence(error: &Error) -> String {
         Error::DisplayNameRequired => "Enter a name.",
         Error::EmailRegistered => "There is an account with this address already. Sign in instead.",
         Error::ConfirmationMailFailed => {
-            "The mail could not be sent to this address. Check it for typing errors, or try again later."
+            "The email could not be sent to this address. Check it for typing errors, or try again later."
         }
         Error::SnippetMailTooSoon { .. } => {
-            "It was mailed a short while ago. Ten minutes later it can be mailed again."
+            "It was sent a short while ago. Try again ten minutes after that."
         }
         Error::SnippetMailFailed => {
-            "The mail could not be sent to this address. Check it for typing errors, or try again later."
+            "The email could not be sent to this address. Check it for typing errors, or try again later."
         }
         Error::InvalidCode => {
             "The code is wrong or has expired. Use the latest email, or request another code."
@@ -54,25 +54,25 @@ pub fn sentence(error: &Error) -> String {
             "Your access is restricted to some sites, and this concerns the whole account. A member with the role Admin can do it."
         }
         Error::FormRefused => {
-            "The form was open for too long or came from another page. Open the page again and send it from there."
+            "The form was sent from another page, or from one opened before you signed in or out. Reload the page and try again."
         }
         Error::AlreadyMember => "This address is a member already.",
         Error::MemberAllowanceReached => {
             "An account has at most five members. Remove one who no longer needs it."
         }
         Error::InvitationFailed => {
-            "The mail could not be sent to this address, so nobody was invited. Check it for typing errors, or try again later."
+            "The email could not be sent to this address, so nobody was invited. Check it for typing errors, or try again later."
         }
         Error::PolicyAllowanceReached => {
             "The versions of this site's notice have reached 20 MiB together. No more can be published."
         }
         Error::ImportAllowanceReached => {
-            "Five lists are being worked through already. Wait until one of them is done. An account has room for five million people."
+            "Five imports are already running. Wait until one of them is complete. The suppression list of an account has at most five million people."
         }
         Error::BodyTooLarge => {
-            "The file is larger than 16 MB. Split it, and send one part after the other."
+            "The file is larger than 16 MB. Split it, and import the parts one by one."
         }
-        Error::MemberNotFound => "This member is gone already.",
+        Error::MemberNotFound => "This member was already removed.",
         Error::TooManyAttempts { .. } => "Too many wrong codes. Request another one.",
         Error::InvalidApiKey { .. }
         | Error::ApiKeyRevoked { .. }
@@ -86,27 +86,25 @@ pub fn sentence(error: &Error) -> String {
         }
         Error::DomainNotHost => "This is not the host of a site. It should look like example.com.",
         Error::DomainRegistered => {
-            "This site is in another account already. If it is yours, you can take it over."
+            "This site is already in another account. If you own it, you can claim it."
         }
         Error::PixelWorking => {
-            "The site is at work in another account. If it is yours, take that account's line off the home page and prove the site by the record in its DNS; or ask whoever made that account, a colleague or an agency, to invite you or to remove the site."
+            "The site is installed with another account. If you own it, remove that account’s snippet from the home page and add the DNS record. Or ask whoever has that account, such as a colleague or an agency, to invite you or to remove the site."
         }
         Error::MoveUnderWay => {
             "The site, or this domain, is part of a move. End or cancel the move first."
         }
-        Error::MoveNotFound => "The site is not moving any more.",
-        Error::HostIsYours => "The site is in your account already. You find it under Sites.",
-        Error::ClaimAllowanceReached => {
-            "You are taking ten sites over at the moment. Finish one of them first."
-        }
+        Error::MoveNotFound => "The move has already ended or was cancelled.",
+        Error::HostIsYours => "The site is already in your account, under Sites.",
+        Error::ClaimAllowanceReached => "You have ten open claims. Finish one of them first.",
         Error::ClaimNotFound => {
-            "A proof can be shown for seven days, and only by the account that began. Add the site once more."
+            "This claim has expired, or it belongs to another account. A claim is open for seven days. Add the site again."
         }
         Error::ClaimNotProven => {
-            "We have found neither the record nor the line yet. A new record can take an hour until the world sees it: try again later."
+            "Neither the DNS record nor the snippet was found yet. It can take an hour until a new DNS record is visible. Try again later."
         }
         Error::InstallCheckerOff => {
-            "The operator of this service has switched off looking at sites. Write to them."
+            "Verification is turned off by the operator of this service. Contact the operator."
         }
         Error::PixelAllowanceReached { .. } => {
             "Your account has all the sites that its plan includes. Remove one that you do not use, or open another account."
@@ -115,14 +113,14 @@ pub fn sentence(error: &Error) -> String {
             "A site has at most 20 shared links. Revoke one that is no longer needed."
         }
         Error::NotInGoodStanding | Error::AccountNotActive => {
-            "The operator of this service has put the account on hold. Write to them to learn why."
+            "The operator of this service has suspended the account. Contact the operator."
         }
         Error::PixelNotFound | Error::NotFound => {
-            "The address may be mistyped, or it names a site that is not yours or is gone."
+            "The address may be mistyped, or it belongs to something that was deleted or is not in your account."
         }
-        Error::Internal(_) => "It is not your fault. Try again in a minute.",
+        Error::Internal(_) => "This is an error of the service. Try again in a minute.",
         Error::DatabaseUnavailable | Error::Busy { .. } => {
-            "The service is busy or its database is away. Try again in a minute."
+            "The service or its database is not available. Try again in a minute."
         }
         other => match other.retry_after() {
             Some(seconds) => {
@@ -220,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_is_told_in_words() {
+    fn a_count_is_written_in_words() {
         let told = [0, 1, 2_000].map(|many| count(many, "site", "sites"));
         assert_eq!(told, ["no sites", "one site", "2,000 sites"]);
     }

@@ -1,11 +1,14 @@
 use rocket::{Route, post, routes};
 
 use super::{code_address, next_of};
+use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::sign_in::proof::Proof;
 use crate::accounts::sign_in::start::{SignInRequest, StartSignIn};
+use crate::error::Result;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
+use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 
@@ -17,7 +20,55 @@ pub fn is_fresh(member: &Member<'_>) -> bool {
     member.member.is_fresh(member.app.infra.clock.now())
 }
 
-/// Mails digits to the member's own address, or requests the key again.
+/// The field of a form whose code confirms the sign-in.
+const CONFIRMS: &str = "confirms";
+
+pub fn confirms(form: &Form) -> bool {
+    form.get(CONFIRMS).is_some()
+}
+
+/// The step before something that needs a recent sign-in.
+pub fn step(member: &Member<'_>, what: &str, action: &str) -> Step<'static> {
+    Step {
+        title: "Confirm it’s you",
+        what: what.to_owned(),
+        action: action.to_owned(),
+        fields: Vec::new(),
+        button: "Continue",
+        is_grave: false,
+        back: "/console/account",
+        part: "",
+        purpose: CodePurpose::Keys,
+        mailbox: member.member.address.clone(),
+        present: None,
+        calls: &["POST /v1/account/codes"],
+    }
+}
+
+/// Makes the sign-in recent with the code of a form. Without the code, returns the page that asks for it and
+/// keeps the form's fields.
+pub async fn confirm(
+    member: &mut Member<'_>,
+    form: &Form,
+    mut step: Step<'static>,
+) -> Result<Option<Reply>> {
+    if is_fresh(member) {
+        return Ok(None);
+    }
+    step.fields.push((CONFIRMS, "yes".to_owned()));
+    let Some(code) = code_of(form).filter(|_| confirms(form)) else {
+        return Ok(Some(step.begin(member).await?));
+    };
+    match member.confirm(&code).await {
+        Ok(()) => Ok(None),
+        Err(error) if is_about_the_code(&error) => {
+            Ok(Some(step.page(member, error.status(), Some(&error))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Mails a code to the member's own address, or requests the key again.
 #[post("/console/sign-in/again", data = "<form>")]
 async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let next = next_of(form.get("next"));

@@ -51,8 +51,8 @@ pub fn sign_in_first(request: &Request<'_>) -> Reply {
     }
 }
 
-const TOO_WEAK: &str = "This key may only read or operate. Signing in takes a key that may do \
-    everything: such a key was shown when the account was opened, or whoever has one can make another.";
+const TOO_WEAK: &str = "This key does not have the role Admin, which signing in needs. An Admin key \
+    was shown when the account was opened, and with one you can create another.";
 
 pub fn sign_in_address(next: &str) -> String {
     with_next("/console/sign-in", next)

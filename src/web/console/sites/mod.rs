@@ -21,6 +21,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
+use url::form_urlencoded;
 
 use self::tag_state::{Visits, state_of};
 use super::kit::member::Member;
@@ -55,6 +56,65 @@ const PAGE: usize = 20;
 /// Concurrent queries of sites, each of which uses a database connection.
 const AT_ONCE: usize = 4;
 
+/// With more sites than this, the list can be searched and sorted.
+const FEW: usize = 3;
+
+/// The sites that the list shows, and their order.
+#[derive(Serialize)]
+struct Wanted {
+    search: String,
+    sort: &'static str,
+}
+
+impl Wanted {
+    fn of(query: &Query) -> Self {
+        let sort = match query.get("sort") {
+            Some("name") => "name",
+            Some("newest") => "newest",
+            _ => "",
+        };
+        Self { search: query.present("search").unwrap_or_default().to_lowercase(), sort }
+    }
+
+    fn is_set(&self) -> bool {
+        !self.search.is_empty() || !self.sort.is_empty()
+    }
+
+    /// The sites whose domain contains the text, or whose id it is. They are listed oldest first.
+    fn found_in<'a>(&self, all: &'a [PixelSummary]) -> Vec<&'a PixelSummary> {
+        let is_found = |pixel: &&PixelSummary| {
+            pixel.domain.as_str().contains(&self.search)
+                || pixel.pixel_id.as_str().eq_ignore_ascii_case(&self.search)
+        };
+        let mut found = all.iter().filter(is_found).collect::<Vec<_>>();
+        match self.sort {
+            "name" => found.sort_by(|one, other| one.domain.as_str().cmp(other.domain.as_str())),
+            "newest" => found.reverse(),
+            _ => {}
+        }
+        found
+    }
+
+    fn order(&self) -> &'static str {
+        match self.sort {
+            "name" => "by domain",
+            "newest" => "the newest first",
+            _ => "the oldest first",
+        }
+    }
+
+    fn page(&self, page: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [("search", &*self.search), ("sort", self.sort)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        query.append_pair("page", &page.to_string());
+        query.finish()
+    }
+}
+
 #[derive(Serialize)]
 struct Row {
     pixel_id: String,
@@ -70,16 +130,18 @@ struct Row {
     /// Answers of each of the last 30 days; `None` without any.
     line: Option<Sparkline>,
     contacts: i64,
-    requests: Option<String>,
+    requests: Option<OpenRequests>,
     leaks: bool,
 }
 
 #[get("/console")]
 async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let all = member.ask::<ListPixels>(NoInput {}).await?.pixels;
+    let wanted = Wanted::of(&query);
+    let found = wanted.found_in(&all);
     let page = query.get("page").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1).max(1);
     let first = (page - 1).saturating_mul(PAGE);
-    let shown = all.iter().skip(first).take(PAGE).map(|pixel| pixel.pixel_id.to_string());
+    let shown = found.iter().skip(first).take(PAGE).map(|pixel| pixel.pixel_id.to_string());
     let rows = stream::iter(shown.collect::<Vec<_>>()).map(|pixel_id| row(&member, pixel_id));
     let rows = rows.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
     let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
@@ -96,8 +158,12 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         first_site,
         is_new: !works,
         has_choice: memberships.len() > 1,
-        previous: (page > 1).then(|| page - 1),
-        next: (all.len() > first.saturating_add(PAGE)).then_some(page + 1),
+        has_filter: all.len() > FEW || wanted.is_set(),
+        filter: &wanted,
+        is_filtered: wanted.is_set(),
+        order: wanted.order(),
+        previous: (page > 1).then(|| wanted.page(page - 1)),
+        next: (found.len() > first.saturating_add(PAGE)).then(|| wanted.page(page + 1)),
         failing_webhooks: failing(&webhooks),
         plan_summary: plan_summary(&caller),
         notice: query.get("done").and_then(notice_of),
@@ -130,7 +196,7 @@ const SITES: Screen<'static> = Screen {
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "removed" => Some(
-            "The site was removed, and its contacts with it. Its receipts stay: they are in the export of everything, under Account.",
+            "The site was removed, and its contacts with it. Its receipts are kept: they are in the full export, under Account.",
         ),
         _ => None,
     }

@@ -49,8 +49,8 @@ pub async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<Consen
 fn notice_of(done: &str, pixel: &PixelView) -> Option<String> {
     let words = match done {
         "published" => "Published. The popup uses it from now on.",
-        "off" => "The popup is off. Receipts are kept.",
-        "taken-over" => "The site is in your account now. Set up its popup.",
+        "off" => "The popup is off. Receipts are kept. To turn it on again, review and publish it.",
+        "taken-over" => "The site is now in your account. Set up its popup.",
         "taken" => {
             return Some(format!("Your site is {0}: the domain of what you typed.", pixel.domain));
         }
@@ -222,17 +222,8 @@ fn field_of(error: &Error) -> String {
     }
 }
 
-#[post("/console/sites/<pixel_id>/popup/off", data = "<form>")]
-async fn turn_off(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    if !form.names_host(pixel.domain.as_str()) {
-        let fields = match configuration(&member, pixel_id).await? {
-            now if now.versions.is_empty() => Fields::fresh("", &now),
-            now => Fields::of(&now.versions[0], &now),
-        };
-        let error = format!("Type {} to turn its popup off.", pixel.domain);
-        return Ok(form_screen(&member, 400, &pixel, &fields, context! { error, field: "host" }));
-    }
+#[post("/console/sites/<pixel_id>/popup/off", data = "<_form>")]
+async fn turn_off(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply, Refusal> {
     member.ask::<TurnOffConsent>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
 }

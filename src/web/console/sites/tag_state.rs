@@ -85,8 +85,8 @@ fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str
     match (install.install_status, missing) {
         (InstallStatus::Installed, missing) => (installed(install, missing, &checked_at), "good"),
         (InstallStatus::NotInstalled, Some(missing)) => {
-            let why =
-                install.findings.first().map(|finding| format!(": {}", clause(&finding.found)));
+            let why = install.findings.first().filter(|finding| finding.kind != FindingKind::NoTag);
+            let why = why.map(|finding| format!(": {}", clause(&finding.found)));
             let since = missing.trim_start_matches("on ");
             (format!("Snippet missing since {since}{}", why.unwrap_or(told)), "bad")
         }

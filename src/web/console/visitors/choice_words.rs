@@ -45,8 +45,8 @@ impl ChoiceWords {
                 let purposes = receipt.purposes.iter().map(title_of).collect::<Vec<_>>();
                 format!("agreed to {}", listed(&purposes))
             }
-            ConsentState::Declined => "declined everything that was asked".to_owned(),
-            ConsentState::Withdrawn => "took back every permission given before".to_owned(),
+            ConsentState::Declined => "declined all purposes".to_owned(),
+            ConsentState::Withdrawn => "withdrew all consent".to_owned(),
         };
         format!("On {at} (UTC) the visitor {visitor} of {host} {did}.")
     }

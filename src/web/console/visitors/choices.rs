@@ -158,7 +158,7 @@ fn next_page(filter: &Filter, log: &ConsentLog) -> Option<String> {
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
-        "erased" => Some("Nothing is kept of the visitor any more."),
+        "erased" => Some("The visitor was erased."),
         _ => None,
     }
 }

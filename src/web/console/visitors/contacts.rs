@@ -143,7 +143,7 @@ async fn suppress(
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let wrong = Some(format!("Type {} to refuse the person for good.", pixel.domain));
+        let wrong = Some(format!("Type {} to block the person.", pixel.domain));
         return person_screen(&member, 400, &pixel, hem, wrong).await;
     }
     block_person(&member, hem).await?;

@@ -42,7 +42,7 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
-        "erased" => Some("The visitor is erased. The list says what and how much that was."),
+        "erased" => Some("The visitor was erased. The list shows what was erased."),
         "refused" => Some("The request is refused, with your reason."),
         _ => None,
     }
@@ -152,7 +152,7 @@ async fn answer_screen(
     let content = context! {
         request: row, stored, people, error: &more["error"], field: &more["field"],
     };
-    let screen = screen(pixel, "console/request.html", "Answer a request");
+    let screen = screen(pixel, "console/request.html", "Review request");
     Ok(member.screen_with_status(status, screen, content))
 }
 

@@ -76,16 +76,16 @@ impl Choices {
 
 fn title(kind: EventKind) -> &'static str {
     match kind {
-        EventKind::ContactCreated => "A new person is stored",
-        EventKind::ContactUpdated => "A person is stored again",
-        EventKind::ContactWithdrawn => "A person’s consent has ended",
-        EventKind::ChoiceRecorded => "A visitor answers the popup",
-        EventKind::PolicyPublished => "A new text is published",
-        EventKind::InstallChanged => "A snippet is found, missing or back",
+        EventKind::ContactCreated => "New contact",
+        EventKind::ContactUpdated => "Contact seen again",
+        EventKind::ContactWithdrawn => "Consent of a contact withdrawn or expired",
+        EventKind::ChoiceRecorded => "Choice recorded",
+        EventKind::PolicyPublished => "New version of the notice published",
+        EventKind::InstallChanged => "Snippet found, missing, or found again",
         EventKind::AllowanceReached => "80% or 100% of the monthly contacts are used",
-        EventKind::ErasureRequested => "A visitor asks to be erased",
+        EventKind::ErasureRequested => "New erasure request",
         EventKind::SilenceBroken => "A site loads something without consent",
-        EventKind::SilenceRestored => "A site is silent again",
+        EventKind::SilenceRestored => "A site no longer loads anything without consent",
     }
 }
 
@@ -155,7 +155,7 @@ pub fn row(endpoint: &EndpointView) -> Value {
     let state = match (&endpoint.paused_because, &endpoint.failing_since) {
         (Some(because), _) => match because.as_str() {
             "owner" => "paused",
-            "gone" => "paused: the endpoint answered that it is gone",
+            "gone" => "paused: the endpoint answered 410 Gone",
             "secret_lost" => "paused: rotate the secret",
             _ => "paused: it has failed for a day",
         },
@@ -196,9 +196,15 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let filled = Filled::of(&form);
     let choices = filled.choices(&member).await?;
     let Filled { url, events, pixels, format } = filled;
+    let is_signed = format == Format::Standard;
     let format = Some(format);
     let new = NewEndpoint { url, events, pixels, format, signature: None };
     match member.ask::<CreateWebhook>(new).await {
+        // Chats do not check signatures, so nobody has to copy the secret.
+        Ok(made) if !is_signed => {
+            let endpoint_id = made.webhook.endpoint_id;
+            Ok(Reply::to(format!("{ADDRESS}/{endpoint_id}?done=added")))
+        }
         Ok(made) => Ok(secret_screen(&member, 201, &made)),
         Err(error @ (Error::Validation(_) | Error::WebhookAllowanceReached)) => {
             Ok(list_screen(&member, error.status(), None, &choices, Some(&error)).await?)

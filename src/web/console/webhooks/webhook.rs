@@ -1,7 +1,7 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, host_of, row, secret_screen};
+use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, row, secret_screen};
 use super::delivery_list::{Wanted, list};
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
@@ -51,6 +51,7 @@ const WEBHOOK: Screen<'static> = Screen {
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
+        "added" => Some("The endpoint is added. Send a test event to check that it arrives."),
         "changed" => Some("Saved. The change applies from the next event."),
         "arrived" => Some("The test event was delivered."),
         "paused" => Some("Paused. Events are kept for a day."),
@@ -205,34 +206,18 @@ async fn rotate(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Re
 #[get("/console/account/deliveries/<endpoint_id>/delete")]
 async fn ask_to_delete(member: Member<'_>, endpoint_id: &str) -> Result<Reply, Refusal> {
     let endpoint = find(&member, endpoint_id).await?;
-    Ok(delete_screen(&member, 200, &endpoint, None).await?)
-}
-
-async fn delete_screen(
-    member: &Member<'_>,
-    status: u16,
-    endpoint: &EndpointView,
-    error: Option<&str>,
-) -> Result<Reply> {
     let screen = Screen {
         template: "console/webhook_delete.html",
         title: "Delete endpoint",
         calls: &["DELETE /v1/webhooks/{endpoint_id}"],
         ..DELIVERIES
     };
-    let waiting = member.ask::<ListDeliveries>(of(&endpoint.endpoint_id.to_string())).await?;
-    let waiting = number(waiting.waiting);
-    Ok(member.screen_with_status(status, screen, context! { row: row(endpoint), waiting, error }))
+    let waiting = number(member.ask::<ListDeliveries>(of(endpoint_id)).await?.waiting);
+    Ok(member.screen(screen, context! { row: row(&endpoint), waiting }))
 }
 
-#[post("/console/account/deliveries/<endpoint_id>/delete", data = "<form>")]
-async fn delete(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let endpoint = find(&member, endpoint_id).await?;
-    let host = host_of(&endpoint.url);
-    if !form.names_host(&host) {
-        let error = format!("Type {host} to delete it.");
-        return Ok(delete_screen(&member, 400, &endpoint, Some(&error)).await?);
-    }
+#[post("/console/account/deliveries/<endpoint_id>/delete", data = "<_form>")]
+async fn delete(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Reply, Refusal> {
     member.ask::<DeleteWebhook>(of(endpoint_id)).await?;
     Ok(Reply::to(format!("{ADDRESS}?done=deleted")))
 }

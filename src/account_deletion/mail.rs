@@ -1,0 +1,66 @@
+//! The mail that confirms the deletion of an account. It belongs to no account, because mails of an
+//! account are deleted with it.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use crate::accounts::account::Account;
+use crate::accounts::mails::owners_mail::is_told_news;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Notice, RenderedMail};
+use crate::types::email::Email;
+
+#[derive(Deserialize, Serialize)]
+struct Deleted {
+    to: String,
+    account_id: String,
+    at: DateTime<Utc>,
+}
+
+/// Queues the mail; `None` where none is due.
+pub async fn put(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+) -> Result<Option<ClaimedMail>> {
+    if !is_told_news(account) {
+        return Ok(None);
+    }
+    let (to, account_id) = (account.email.clone(), account.account_id.to_string());
+    let deleted = Deleted { to, account_id, at: infra.clock.now() };
+    let new = NewMail { kind: Kind::AccountDeleted, account_id: None, pixel_id: None };
+    infra.outbox.put(connection, new, &deleted).await
+}
+
+pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
+    let Some(mail) = mail else { return };
+    infra.spawn(|infra| async move {
+        let rendered = rendered(&infra, &mail);
+        if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
+            tracing::error!(?error, "a mail that is refused could not be taken out");
+        }
+    });
+}
+
+pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let Deleted { to, account_id, at } = infra.outbox.secrets::<Deleted>(mail)?;
+    let notice = Notice {
+        subject: "Your Assent account was deleted".to_owned(),
+        paragraphs: vec![
+            format!(
+                "The account {account_id} and all its data were deleted on {} UTC. Nothing more is charged.",
+                at.format("%-d %B %Y, %H:%M")
+            ),
+            "You can remove the snippet from your sites: it no longer does anything.".to_owned(),
+            "If you did not delete it, contact the operator of this service, and change the password of your \
+             mailbox: whoever deleted it has read an email with a code."
+                .to_owned(),
+        ],
+        ..Notice::default()
+    };
+    let to = Email::parse(&to)?.address().map_err(Error::internal)?;
+    notice.rendered(to, infra.base_url()).map(Some).map_err(Error::internal)
+}
