@@ -24,7 +24,7 @@ use serde::Serialize;
 use url::form_urlencoded;
 
 use self::tag_state::{Visits, state_of};
-use super::kit::member::Member;
+use super::kit::member::{Member, OpenRequests};
 use super::kit::plan_summary::plan_summary;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
