@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
 /// Scripts of our own pages that share code with those: assets, without a configuration.
-const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
+const PAGE_SCRIPTS: [&str; 2] = ["your-data", "passkeys"];
 /// Scripts that another script imports.
 const MODULES: [&str; 9] = [
     "extras",

@@ -35,6 +35,9 @@ text_enum! {
         ClientDeclined = "client_declined",
         NameChanged = "name_changed",
         AddressChanged = "address_changed",
+        /// A member added or removed a passkey. `subject`: its name.
+        PasskeyAdded = "passkey_added",
+        PasskeyRemoved = "passkey_removed",
         /// A change of address was requested without a code from the current mailbox.
         AddressChangeRequested = "address_change_requested",
         AddressChangeCancelled = "address_change_cancelled",
@@ -87,7 +90,7 @@ pub struct EventView {
     /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `key_expired`, `keys_revoked`,
     /// `app_connected`, `app_disconnected`, `member_invited`, `member_changed`, `member_removed`, `client_invited`, `client_invitation_cancelled`,
     /// `client_confirmed`, `client_declined`, `name_changed`, `address_changed`,
-    /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
+    /// `passkey_added`, `passkey_removed`, `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `shared_link_created`, `shared_link_revoked`,
     /// `pixel_created`, `pixel_deleted`, `pixel_moved`, `move_ended`, `move_cancelled`, `visitor_erased`,
@@ -100,7 +103,7 @@ pub struct EventView {
     /// `service`.
     pub actor: String,
     /// What it was done to: the prefix of a key, a grant, an address, a pixel, the hash of a policy, the subject of a mail,
-    /// a browser, an import, a webhook.
+    /// a browser, a passkey, an import, a webhook.
     #[schema(required = true)]
     pub subject: Option<String>,
 }

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod mails;
 pub mod members;
 pub mod operator;
+pub mod passkeys;
 pub mod plans;
 pub mod profile;
 pub mod recheck;

@@ -97,7 +97,9 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::SilenceBroken | Kind::SilenceRestored => {
             silence::mails::rendered(infra, mail).await?
         }
-        Kind::NewKey | Kind::NewSignIn | Kind::NewGrant => safety::rendered(infra, mail).await?,
+        Kind::NewKey | Kind::NewSignIn | Kind::NewGrant | Kind::ChangedPasskey => {
+            safety::rendered(infra, mail).await?
+        }
         Kind::KeyExpiring => key_expiry::rendered(infra, mail).await?,
         Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
         Kind::CoverageEnded => end_mails::rendered(infra, mail).await?,

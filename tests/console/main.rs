@@ -23,6 +23,7 @@ mod moving;
 mod notice_history;
 mod overview;
 mod pages;
+mod passkeys;
 mod people;
 mod popup;
 mod restricted_members;

@@ -13,9 +13,10 @@ use super::story::Account;
 static SERVER: OnceLock<MailServer> = OnceLock::new();
 
 /// Beginnings of the subjects of mails that the tests do not request.
-const UNASKED: [&str; 5] = [
+const UNASKED: [&str; 6] = [
     "A new API key for your Assent account",
     "A new sign-in to your Assent account",
+    "A passkey was",
     "Identification is paused",
     "Your Assent trial ends on",
     "Your Assent account was deleted",

@@ -9,6 +9,7 @@ pub mod contacts;
 pub mod credentials;
 pub mod mail;
 pub mod oauth;
+pub mod passkeys;
 pub mod ports;
 pub mod postgres;
 pub mod process;

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::facts::shown;
 use super::owners_mail::{is_told_news, wanted};
-use super::safety::shown;
 use super::switch::MailSwitch;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;

@@ -1,5 +1,7 @@
+pub mod facts;
 pub mod key_expiry;
 pub mod owners_mail;
+pub mod passkey_notice;
 pub mod preferences;
 pub mod safety;
 pub(super) mod store;

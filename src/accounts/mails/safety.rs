@@ -1,10 +1,13 @@
-//! Security mails of an account, which cannot be turned off: a new key, a new sign-in, a new app.
+//! Security mails of an account, which cannot be turned off: a new key, a new sign-in, a new app, a
+//! passkey that was added or removed.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
+use super::facts::{moment, shown};
 use super::owners_mail::{is_told_news, to};
+use super::passkey_notice::{ChangedPasskey, passkey_notice};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
@@ -71,6 +74,15 @@ struct NewSignIn {
     address: String,
     browser: String,
     at: DateTime<Utc>,
+    #[serde(default)]
+    by: SignInMethod,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+pub enum SignInMethod {
+    #[default]
+    Code,
+    Passkey,
 }
 
 pub async fn put_new_sign_in(
@@ -79,12 +91,13 @@ pub async fn put_new_sign_in(
     account: &Account,
     address: &str,
     browser: &str,
+    by: SignInMethod,
 ) -> Result<Option<ClaimedMail>> {
     if !is_told_news(account) {
         return Ok(None);
     }
     let (address, browser) = (address.to_owned(), browser.to_owned());
-    let sign_in = NewSignIn { address, browser, at: infra.clock.now() };
+    let sign_in = NewSignIn { address, browser, at: infra.clock.now(), by };
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::NewSignIn, account_id, pixel_id: None };
     infra.outbox.put(connection, new, &sign_in).await
@@ -132,13 +145,21 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
-    if mail.kind == Kind::NewSignIn {
-        let sign_in = infra.outbox.secrets::<NewSignIn>(mail)?;
-        let membership = membership_in(&mut connection, account_id, &sign_in.address).await?;
+    let to_member = match mail.kind {
+        Kind::NewSignIn => {
+            let sign_in = infra.outbox.secrets::<NewSignIn>(mail)?;
+            Some((sign_in_notice(infra, &sign_in), sign_in.address))
+        }
+        Kind::ChangedPasskey => {
+            let change = infra.outbox.secrets::<ChangedPasskey>(mail)?;
+            Some((passkey_notice(infra, &change), change.address))
+        }
+        _ => None,
+    };
+    if let Some((notice, address)) = to_member {
+        let membership = membership_in(&mut connection, account_id, &address).await?;
         let account = membership.map(|membership| membership.account).filter(is_told_news);
-        let rendered = account
-            .map(|account| to(infra, &account, &sign_in.address, sign_in_notice(infra, &sign_in)));
-        return rendered.transpose();
+        return account.map(|account| to(infra, &account, &address, notice)).transpose();
     }
     let notice = match mail.kind {
         Kind::NewGrant => grant_notice(infra, infra.outbox.secrets::<NewGrant>(mail)?),
@@ -155,11 +176,6 @@ fn permitted(scope: Scope) -> String {
         Scope::Read => "Read-only",
     };
     may.to_owned()
-}
-
-/// The name of a key or an app, as far as a mail may repeat it.
-pub fn shown(name: &str) -> String {
-    if is_plain(name) { name.to_owned() } else { "as the console shows it".to_owned() }
 }
 
 fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
@@ -210,13 +226,22 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
 
 fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
     let url = format!("{}/console/account#sessions", infra.base_url());
+    let (what, otherwise) = match sign_in.by {
+        SignInMethod::Code => (
+            "Someone signed in to the console with the code that we sent you.",
+            "someone else reads your email: change the password of your mailbox, then sign out that \
+             session in the console.",
+        ),
+        SignInMethod::Passkey => (
+            "Someone signed in to the console with one of your passkeys.",
+            "sign out that session in the console, then remove the passkey.",
+        ),
+    };
     Notice {
         subject: "A new sign-in to your Assent account".to_owned(),
         paragraphs: vec![
-            "Someone signed in to the console with the code that we sent you.".to_owned(),
-            "If it was you, you can ignore this email. If not, someone else reads your email: change the \
-             password of your mailbox, then sign out that session in the console."
-                .to_owned(),
+            what.to_owned(),
+            format!("If it was you, you can ignore this email. If not, {otherwise}"),
         ],
         facts: vec![
             ("Address", sign_in.address.clone()),
@@ -225,32 +250,5 @@ fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
         ],
         link: Some(NoticeLink { label: "View active sessions", url }),
         ..Notice::default()
-    }
-}
-
-fn moment(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y, %H:%M UTC").to_string()
-}
-
-/// Whether a key's name consists of words and numbers: its maker must not put a link into the mail.
-fn is_plain(name: &str) -> bool {
-    const MOST_CHARACTERS: usize = 40;
-    let fits = |character: char| character.is_alphanumeric() || " -_'’".contains(character);
-    name.chars().count() <= MOST_CHARACTERS && name.chars().all(fits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_keys_are_words_and_numbers() {
-        for name in ["shop server", "CI-2", "nightly_export", "Ann’s laptop", "サーバー 3"] {
-            assert!(is_plain(name), "{name}");
-        }
-        let long = "x".repeat(41);
-        for name in ["evil.example", "https://evil", "a\r\nBcc: b", "<b>", "call: 0900", &long] {
-            assert!(!is_plain(name), "{name}");
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::accounts::credentials::secret_hash;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
 use crate::accounts::limits::retry_after::seconds;
-use crate::accounts::mails::safety;
+use crate::accounts::mails::safety::{self, SignInMethod};
 use crate::accounts::members::member::{Membership, membership_in};
 use crate::accounts::sessions::{self, Browser, NewSession};
 use crate::accounts::signup::confirmation::redeem;
@@ -90,7 +90,8 @@ impl Capability for FinishSignIn {
         let mail = match is_signup || is_renewal {
             true => None,
             false => {
-                safety::put_new_sign_in(&mut transaction, infra, account, address, name).await?
+                let by = SignInMethod::Code;
+                safety::put_new_sign_in(&mut transaction, infra, account, address, name, by).await?
             }
         };
         transaction.commit().await?;
@@ -99,7 +100,8 @@ impl Capability for FinishSignIn {
     }
 }
 
-async fn has_session(
+/// Whether the browser has a session of this membership.
+pub async fn has_session(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     membership: &Membership,

@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use super::events::delete_events_of;
+use crate::accounts::passkeys::store::delete_unused;
 use crate::error::Result;
 use crate::infra::events::delete_events_of_accounts;
 use crate::infra::outbox;
@@ -38,7 +39,8 @@ pub async fn delete_account_and_credentials(
     let members =
         query!("DELETE FROM members WHERE account_id = $1", id).execute(&mut *connection).await?;
     let accounts =
-        query!("DELETE FROM accounts WHERE account_id = $1", id).execute(connection).await?;
+        query!("DELETE FROM accounts WHERE account_id = $1", id).execute(&mut *connection).await?;
+    delete_unused(connection).await?;
     Ok(Erased {
         accounts: accounts.rows_affected(),
         api_keys: api_keys.rows_affected(),

@@ -44,6 +44,8 @@ text_enum! {
         NewKey = "new_key",
         NewSignIn = "new_sign_in",
         NewGrant = "new_grant",
+        /// A passkey was added or removed.
+        ChangedPasskey = "changed_passkey",
         /// A key works for some days only.
         KeyExpiring = "key_expiring",
         TrialEnding = "trial_ending",
@@ -84,6 +86,7 @@ impl Kind {
             | Self::NewKey
             | Self::NewSignIn
             | Self::NewGrant
+            | Self::ChangedPasskey
             | Self::KeyExpiring
             | Self::TrialEnding
             | Self::CoverageEnded

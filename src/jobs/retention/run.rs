@@ -5,7 +5,7 @@ use sqlx::{PgConnection, Postgres};
 
 use super::periods::Cutoffs;
 use super::store;
-use crate::accounts::{clients, sessions, sign_in};
+use crate::accounts::{clients, passkeys, sessions, sign_in};
 use crate::contacts::delete_old_withdrawn;
 use crate::contacts::suppressions::delete_imports;
 use crate::contacts::withdrawal;
@@ -54,6 +54,8 @@ struct Deleted {
     sessions: u64,
     sign_ins: u64,
     client_invitations: u64,
+    passkey_challenges: u64,
+    passkeys: u64,
     oauth: u64,
     claims: u64,
     shared_links: u64,
@@ -104,6 +106,10 @@ async fn delete(infra: &Infra) -> Result<bool> {
         client_invitations: in_batches!(sweep, |on| {
             clients::delete_expired_client_invitations(on, now, BATCH)
         }),
+        passkey_challenges: in_batches!(sweep, |on| {
+            passkeys::delete_expired_challenges(on, now, BATCH)
+        }),
+        passkeys: in_batches!(sweep, |on| passkeys::delete_unused(on)),
         oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         shared_links: in_batches!(sweep, |on| sharing::delete_expired(on, now, BATCH)),

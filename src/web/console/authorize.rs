@@ -148,6 +148,7 @@ async fn page(
         accounts: memberships.iter().map(account).collect::<Vec<_>>(),
         scopes: scopes.collect::<Vec<Value>>(),
         is_fresh: fresh::is_fresh(member),
+        has_passkey: fresh::has_passkey(member).await?,
         error: wrong.map(|error| match error {
             Error::ScopeNotAllowed => "Your role in this account does not allow that.".to_owned(),
             error => sentence(error),

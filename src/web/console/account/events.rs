@@ -179,6 +179,8 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::ClientDeclined) => "Declined the account that was offered to",
         Some(EventKind::NameChanged) => "Changed the account’s name",
         Some(EventKind::AddressChanged) => "Changed the account’s email",
+        Some(EventKind::PasskeyAdded) => "Added a passkey:",
+        Some(EventKind::PasskeyRemoved) => "Removed a passkey:",
         Some(EventKind::AddressChangeRequested) => "Requested a change of the account’s email",
         Some(EventKind::AddressChangeCancelled) => "Cancelled the change of the account’s email",
         Some(EventKind::AccountExported) => "Exported all data",

@@ -21,7 +21,7 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{count, number};
-use crate::web::console::sign_in::fresh::{self, is_fresh};
+use crate::web::console::sign_in::fresh::{self, has_passkey, is_fresh};
 
 pub fn routes() -> Vec<Route> {
     routes![leave, export, confirm_export, end, ended]
@@ -57,6 +57,7 @@ async fn leave_screen(
         has_hosts: !summary.hosts.is_empty(),
         has_subscription: summary.has_subscription,
         is_fresh: is_fresh(member),
+        has_passkey: has_passkey(member).await?,
         error: wrong,
     };
     Ok(member.screen_with_status(status, LEAVE, content))

@@ -6,6 +6,7 @@ pub mod events_table;
 pub mod imports;
 pub mod leave;
 pub mod members;
+pub mod passkeys;
 pub mod profile;
 pub mod suppressed;
 pub mod upload;
@@ -111,6 +112,8 @@ fn notice_of(done: &str) -> Option<&'static str> {
         "revoked" => Some("The key is revoked. Programs that use it are refused from now on."),
         "disconnected" => Some("The app is disconnected. Its tokens are refused from now on."),
         "ended" => Some("The session is signed out."),
+        "passkey-added" => Some("The passkey is added. You can sign in with it from now on."),
+        "passkey-removed" => Some("The passkey is removed. Remove it from your device too."),
         "renamed" => Some("Name saved."),
         "moved" => Some("Email changed. Sign in with the new one from now on."),
         "waiting" => Some("The new email takes effect in seven days. Both mailboxes are notified."),
@@ -178,6 +181,9 @@ async fn account_screen(
         keys,
         apps: apps::rows(member).await?,
         sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
+        passkeys: passkeys::section(member).await?,
+        is_fresh: fresh::is_fresh(member),
+        has_passkey: fresh::has_passkey(member).await?,
         key_name: refused.name,
         key_scope: refused.scope,
         days: refused.days,

@@ -17,7 +17,7 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{moment, sentence};
-use crate::web::console::sign_in::fresh::{self, confirm, confirms};
+use crate::web::console::sign_in::fresh::{self, confirm, confirms, has_passkey, is_fresh};
 
 pub fn routes() -> Vec<Route> {
     routes![profile, rename, change_address, keep_address]
@@ -56,6 +56,8 @@ async fn profile_screen(
         now: &account.email,
         pending: pending.as_ref().map(|pending| &*pending.email),
         from: pending.as_ref().map(|pending| moment(pending.takes_effect_at.0)),
+        is_fresh: is_fresh(member),
+        has_passkey: has_passkey(member).await?,
         field: wrong.map_or("", |(field, _)| field),
         error: wrong.map(|(_, error)| sentence(error)),
     };

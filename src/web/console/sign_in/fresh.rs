@@ -2,6 +2,7 @@ use rocket::{Route, post, routes};
 
 use super::{code_address, next_of};
 use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::passkeys;
 use crate::accounts::sign_in::proof::Proof;
 use crate::accounts::sign_in::start::{SignInRequest, StartSignIn};
 use crate::error::Result;
@@ -18,6 +19,12 @@ pub fn routes() -> Vec<Route> {
 
 pub fn is_fresh(member: &Member<'_>) -> bool {
     member.member.is_fresh(member.app.infra.clock.now())
+}
+
+/// Whether the member has a passkey, which repeats the sign-in without a code.
+pub async fn has_passkey(member: &Member<'_>) -> Result<bool> {
+    let infra = &member.app.infra;
+    Ok(passkeys::are_offered(infra) && !passkeys::list(infra, &member.member).await?.is_empty())
 }
 
 /// The field of a form whose code confirms the sign-in.

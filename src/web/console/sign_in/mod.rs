@@ -1,6 +1,8 @@
-//! Signing in with an address and six mailed digits, or with an API key where no mail can be sent.
+//! Signing in with an address and six mailed digits or with a passkey, or with an API key where no mail
+//! can be sent.
 
 pub mod fresh;
+pub mod passkey;
 pub mod sign_up;
 pub mod which_account;
 
@@ -80,7 +82,7 @@ async fn sign_in(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
         return Ok(Reply::to(next));
     }
     let email = typed_address(&visitor).await?.unwrap_or_default();
-    Ok(sign_in_page(&visitor, 200, next, &email, None))
+    Ok(sign_in_page(&visitor, 200, next, &email, None, None))
 }
 
 async fn typed_address(visitor: &Visitor<'_>) -> Result<Option<String>> {
@@ -96,7 +98,8 @@ fn sign_in_page(
     status: u16,
     next: &str,
     email: &str,
-    wrong: Option<&Error>,
+    error: Option<String>,
+    passkey_error: Option<String>,
 ) -> Reply {
     let infra = &visitor.app.infra;
     let content = context! {
@@ -104,10 +107,8 @@ fn sign_in_page(
         by_mail: Proof::of(infra) == Proof::Mail,
         takes_signups: takes_signups(infra),
         sign_up: if next == HOME { SIGN_UP.to_owned() } else { with_next(SIGN_UP, next) },
-        error: wrong.map(|error| match error {
-            Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK.to_owned(),
-            error => sentence(error),
-        }),
+        error,
+        passkey_error,
     };
     visitor.page(status, "console/sign_in.html", "Sign in", content)
 }
@@ -125,7 +126,8 @@ async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusa
             Ok(Reply::to(code_address(next)))
         }
         Err(error) if error.status() < 500 => {
-            Ok(sign_in_page(&visitor, error.status(), next, &email, Some(&error)))
+            let said = Some(sentence(&error));
+            Ok(sign_in_page(&visitor, error.status(), next, &email, said, None))
         }
         Err(error) => Err(error.into()),
     }
@@ -162,18 +164,21 @@ async fn check_code(
     let former = cookies::session(infra, visitor.jar);
     let proof = SignInProof { secret, code: form.text("code"), browser: browser.0, former };
     match visitor.ask::<FinishSignIn>(proof).await {
-        Ok(Finished { session, is_renewal }) => {
-            cookies::keep_session(infra, visitor.jar, &session);
-            keep_known(infra, &visitor, &session).await?;
-            // A repeated sign-in stays in the account in which it began.
-            let asks = !is_renewal && next == HOME && has_choice(infra, &session).await?;
-            Ok(Reply::to(if asks { "/console/accounts" } else { next }))
-        }
+        Ok(finished) => Ok(signed_in(&visitor, &finished, next).await?),
         Err(error) if error.status() < 500 => {
             Ok(code_page(&visitor, error.status(), next, Some(&error)).await?)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+async fn signed_in(visitor: &Visitor<'_>, finished: &Finished, next: &str) -> Result<Reply> {
+    let (infra, Finished { session, is_renewal }) = (&visitor.app.infra, finished);
+    cookies::keep_session(infra, visitor.jar, session);
+    keep_known(infra, visitor, session).await?;
+    // A repeated sign-in stays in the account in which it began.
+    let asks = !is_renewal && next == HOME && has_choice(infra, session).await?;
+    Ok(Reply::to(if asks { "/console/accounts" } else { next }))
 }
 
 async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
@@ -206,7 +211,11 @@ async fn with_key(
             Ok(Reply::to(next))
         }
         Err(error) if error.status() < 500 => {
-            Ok(sign_in_page(&visitor, error.status(), next, "", Some(&error)))
+            let said = match &error {
+                Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK.to_owned(),
+                error => sentence(error),
+            };
+            Ok(sign_in_page(&visitor, error.status(), next, "", Some(said), None))
         }
         Err(error) => Err(error.into()),
     }
