@@ -117,7 +117,7 @@ pub fn is_signed(
 ) -> bool {
     let key = SubjectPublicKeyInfoDer::from(public_key);
     let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
-    let message = [authenticator_data, &Sha256::digest(client_data).to_vec()].concat();
+    let message = [authenticator_data, &Sha256::digest(client_data)].concat();
     algorithms()
         .iter()
         .any(|algorithm| key.verify_signature(*algorithm, &message, signature).is_ok())
