@@ -7,7 +7,7 @@ use crate::accounts::service::Accounts;
 use crate::billing::service::Billing;
 use crate::contacts::service::Contacts;
 use crate::delivery::bundles::Script;
-use crate::delivery::table::ScriptTable;
+use crate::delivery::script_cache::ScriptCache;
 use crate::infra::Infra;
 use crate::infra::supervise::supervise;
 use crate::oauth::service::OAuth;
@@ -26,7 +26,7 @@ pub struct Parts {
     pub receipts: Receipts,
     pub contacts: Contacts,
     pub billing: Billing,
-    pub scripts: ScriptTable,
+    pub scripts: ScriptCache,
     pub log: Log,
 }
 
@@ -46,7 +46,7 @@ impl App {
             receipts: Receipts::start(infra.clone(), sites.clone(), tag, log.clone()),
             contacts: Contacts::new(infra.clone()),
             billing: Billing::new(infra.clone(), accounts.clone()),
-            scripts: ScriptTable::new(infra.config.script_cache_mib, infra.metrics.scripts.clone()),
+            scripts: ScriptCache::new(infra.config.script_cache_mib, infra.metrics.scripts.clone()),
             oauth: OAuth::new(accounts.clone()),
             log,
             accounts,

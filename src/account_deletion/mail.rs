@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::accounts::account::Account;
-use crate::accounts::mails::owners_mail::is_told_news;
+use crate::accounts::mails::owners_mail::receives_notifications;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
@@ -26,7 +26,7 @@ pub async fn put(
     infra: &Infra,
     account: &Account,
 ) -> Result<Option<ClaimedMail>> {
-    if !is_told_news(account) {
+    if !receives_notifications(account) {
         return Ok(None);
     }
     let (to, account_id) = (account.email.clone(), account.account_id.to_string());

@@ -143,7 +143,7 @@ pub trait Access {
     /// The scopes that suffice, where a key or member calls.
     const SCOPES: &'static [Scope] = Scope::ALL;
 
-    /// What is known of who asks.
+    /// The identity of the caller.
     type Caller: Send;
 
     fn refusals() -> Vec<Error>;

@@ -77,8 +77,8 @@ pub async fn unlimited_key(
     let key = operators_key(&mut transaction, now, &account_id).await?;
     // A node sends the mail. Commands may run without the secrets that encrypt mails.
     if !infra.config.receipt_secrets.is_empty() {
-        let (told, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
-        safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
+        let (details, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
+        safety::put_new_key(&mut transaction, infra, &account_id, details, actor).await?;
     }
     // The changed plan can end a pause of resolution.
     infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await?;

@@ -2,7 +2,7 @@
 #[derive(Clone, Copy)]
 pub struct Tool {
     pub title: &'static str,
-    /// What an agent needs to choose the tool and to continue after it.
+    /// States when an agent should choose the tool, and how to continue after it.
     pub description: &'static str,
     pub is_read_only: bool,
     /// Whether it changes or deletes what is stored, rather than only adding to it.

@@ -97,7 +97,7 @@ async fn read(
     })
 }
 
-/// What was read as a file.
+/// The contacts as a file.
 fn table(written: Written) -> Csv {
     let range = match written.selection {
         Selection::On { day, .. } => day.to_string(),

@@ -23,7 +23,7 @@ described_routes![checkpoint, log_policy, entries, tile, later_log];
 
 /// Soon another one.
 const FOR_SECONDS: &str = "public, max-age=5";
-/// What lies at an address stays the same for good.
+/// The content of an address never changes.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
 enum Part {

@@ -8,10 +8,9 @@ use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::proof::verdict::ProofVerdict;
-use crate::receipts::capabilities::{GetProof, VerifyProof};
 use crate::receipts::check::check_request::OfVisitor;
-use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
-use crate::receipts::proofs::verify_proof::VerifyProofRequest;
+use crate::receipts::proofs::proof_file::{GetProof, ProofFile, ProofRequest};
+use crate::receipts::proofs::verify_proof::{VerifyProof, VerifyProofRequest};
 use crate::types::ids::{PixelRef, VisitorId};
 
 /// Room for a proof with 1 MiB of watch reports, whose quotes are escaped twice.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::store;
 use super::stripe::Stripe;
 use super::stripe::invoice::Invoice;
-use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
 use crate::error::Result;
@@ -50,13 +50,13 @@ pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()
         amount: invoice.amount(),
         next_attempt_at: invoice.next_attempt_at(),
     };
-    tell(infra, &account_id, failed).await
+    notify(infra, &account_id, failed).await
 }
 
-async fn tell(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<()> {
+async fn notify(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
-    if !account.as_ref().is_some_and(is_told_news) {
+    if !account.as_ref().is_some_and(receives_notifications) {
         return Ok(());
     }
     let (id, now) = (&failed.invoice_id, infra.clock.now());
@@ -91,7 +91,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         return Ok(None);
     }
     let account = find_account(&mut connection, account_id).await?;
-    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     let notice = notice(infra, failed);
     wanted(&mut connection, infra, &account, MailSwitch::PaymentFailed, notice).await
 }

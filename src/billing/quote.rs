@@ -28,7 +28,7 @@ pub struct Quote {
     pub allowance: Allowance,
 }
 
-/// What the account's plan costs in the present month. Charges nothing.
+/// Calculates what the account's plan costs in the present month. Charges nothing.
 pub struct ShowQuote;
 
 impl Capability for ShowQuote {

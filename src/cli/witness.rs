@@ -120,18 +120,18 @@ async fn add_checkpoint(witness: &State<Arc<LogWitness>>, body: Data<'_>) -> Tex
     let reading = body.open(MAX_BODY_KIB.kibibytes()).into_bytes();
     let body = match timeout(BODY_TIMEOUT, reading).await {
         Ok(Ok(body)) if body.is_complete() => body.into_inner(),
-        _ => return told(Answer::Malformed),
+        _ => return response(Answer::Malformed),
     };
     let witness = Arc::clone(witness);
     // Written to disk before the answer.
     match spawn_blocking(move || witness.add_checkpoint(&body)).await {
-        Ok(Ok(answer)) => told(answer),
+        Ok(Ok(answer)) => response(answer),
         Ok(Err(error)) => broken(&error.to_string()),
         Err(error) => broken(&error.to_string()),
     }
 }
 
-fn told(answer: Answer) -> Text {
+fn response(answer: Answer) -> Text {
     let text = |status, text: &str| (status, (PLAIN, format!("{text}\n")));
     match answer {
         Answer::Cosigned(line) => (Status::Ok, (PLAIN, line)),

@@ -63,10 +63,10 @@ async fn note_batch(
     let was_idle = positions.is_empty() && doubtful.is_empty();
     if !was_idle {
         let hidden = settle(&mut transaction, pixel_id, now, doubtful).await?;
-        let is_told = tell(&mut transaction, pixel_id, now, &hidden, subscribers).await?;
+        let is_wanted = put_events(&mut transaction, pixel_id, now, &hidden, subscribers).await?;
         withdrawn::delete_changes(&mut transaction, pixel_id, &positions).await?;
         transaction.commit().await?;
-        if is_told {
+        if is_wanted {
             infra.events.wake();
         }
     }
@@ -74,7 +74,7 @@ async fn note_batch(
 }
 
 /// Writes events for withdrawn contacts; `false` when nobody subscribes to them.
-async fn tell(
+async fn put_events(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     now: DateTime<Utc>,

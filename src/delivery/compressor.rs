@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 
-use super::prebuilt::{Beginnings, Prebuilt};
+use super::prebuilt::{Prebuilt, SharedPrefixes};
 
 const QUEUE: usize = 1_000;
 
@@ -15,14 +15,14 @@ pub struct Compressor {
 }
 
 impl Compressor {
-    pub fn start(beginnings: Arc<Beginnings>) -> Self {
+    pub fn start(prefixes: Arc<SharedPrefixes>) -> Self {
         let (sender, queue) = mpsc::channel(QUEUE);
-        std::thread::spawn(move || compress_all(queue, &beginnings));
+        std::thread::spawn(move || compress_all(queue, &prefixes));
         Self { queue: sender }
     }
 
     /// Queues a script once. When the queue is full, the next request of the script tries again.
-    pub fn tell(&self, script: &Arc<Prebuilt>) {
+    pub fn enqueue(&self, script: &Arc<Prebuilt>) {
         // A load first, because nearly every served tag was queued before.
         if script.is_queued.load(Ordering::Relaxed)
             || script.is_queued.swap(true, Ordering::Relaxed)
@@ -38,12 +38,12 @@ impl Compressor {
 /// Compresses one script after the other in a thread with low priority: the strongest compression
 /// takes tens of milliseconds, minutes for all sites of a node that has just started, and visitors
 /// must not wait for it. A busy node serves gzip for longer.
-fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, beginnings: &Beginnings) {
+fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, prefixes: &SharedPrefixes) {
     give_way();
     while let Some(script) = queue.blocking_recv() {
         // A script that has been evicted needs no compression.
         let Some(script) = script.upgrade() else { continue };
-        if let Err(error) = script.compress(beginnings) {
+        if let Err(error) = script.compress(prefixes) {
             tracing::error!(%error, "a script could not be compressed");
         }
     }
@@ -77,15 +77,15 @@ mod tests {
     fn whoever_compresses_gives_way_to_all_others() {
         use rustix::process::getpriority_process;
 
-        let beginnings = Beginnings::default();
+        let prefixes = SharedPrefixes::default();
         let script = Configured { program: "var a=1;", rest: "a".to_owned() };
-        let script = Arc::new(Prebuilt::new(&script, &beginnings).unwrap());
+        let script = Arc::new(Prebuilt::new(&script, &prefixes).unwrap());
         let (to_compress, queue) = mpsc::channel(1);
         to_compress.try_send(Arc::downgrade(&script)).unwrap();
         drop(to_compress);
         let usual = getpriority_process(None).unwrap();
         let compressing = std::thread::spawn(move || {
-            compress_all(queue, &beginnings);
+            compress_all(queue, &prefixes);
             getpriority_process(None).unwrap()
         });
         assert_eq!(compressing.join().unwrap(), NICE.max(usual));

@@ -169,7 +169,7 @@ impl<'a> TagConfig<'a> {
             site: site_policy_url.as_deref(),
             lang: &locale.lang,
             dir: &locale.dir,
-            texts: TEXTS.iter().map(|key| said(key, text, locale)).collect(),
+            texts: TEXTS.iter().map(|key| text_of(key, text, locale)).collect(),
             shown: Purpose::gravest_first(purposes).map(shown).collect(),
             css: appearance.css(),
             position: appearance.position.unwrap_or(Position::Bottom),
@@ -196,7 +196,7 @@ const TEXTS: [&str; 12] = [
 ];
 
 /// A text with the integrator's values inserted; `None` when this tag does not use it.
-fn said<'a>(key: &str, policy: &PolicyText, locale: &'a Locale) -> Option<Cow<'a, str>> {
+fn text_of<'a>(key: &str, policy: &PolicyText, locale: &'a Locale) -> Option<Cow<'a, str>> {
     let PolicyText { controller, data_sharing, disclosed_parties, site_policy_url, .. } = policy;
     let filled = |key: &str, place: &str, words: &str| {
         Some(locale.tag[key].replace(place, &bidi::isolated(words)).into())

@@ -2,4 +2,4 @@ pub mod bundles;
 mod compressor;
 pub mod configs;
 pub mod prebuilt;
-pub mod table;
+pub mod script_cache;

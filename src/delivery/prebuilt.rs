@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bundles::Configured;
 use crate::infra::compression::{
-    AcceptedEncodings, Encoding, InTwo, brotli_in_two, gunzip, gzip_in_two,
+    AcceptedEncodings, Encoding, TwoParts, brotli_in_two, gunzip, gzip_in_two,
 };
 
 /// The compressed beginnings of scripts. Scripts differ only in their configuration at the end, so
 /// the beginning is kept once per kind.
 #[derive(Default)]
-pub(super) struct Beginnings(Mutex<HashSet<Arc<[u8]>>>);
+pub(super) struct SharedPrefixes(Mutex<HashSet<Arc<[u8]>>>);
 
-impl Beginnings {
+impl SharedPrefixes {
     fn kept(&self, bytes: Vec<u8>) -> Arc<[u8]> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.get(&bytes[..]) {
@@ -26,7 +26,7 @@ impl Beginnings {
         bytes
     }
 
-    fn form(&self, InTwo { head, rest }: InTwo) -> Form {
+    fn form(&self, TwoParts { head, rest }: TwoParts) -> Form {
         Form { head: self.kept(head), rest: rest.into() }
     }
 }
@@ -52,21 +52,21 @@ pub struct Prebuilt {
 }
 
 impl Prebuilt {
-    pub(super) fn new(script: &Configured, beginnings: &Beginnings) -> io::Result<Self> {
+    pub(super) fn new(script: &Configured, prefixes: &SharedPrefixes) -> io::Result<Self> {
         let gzip = gzip_in_two(script.program.as_bytes(), script.rest.as_bytes())?;
         Ok(Self {
             program: script.program,
-            gzip: beginnings.form(gzip),
+            gzip: prefixes.form(gzip),
             brotli: OnceLock::new(),
             is_queued: AtomicBool::new(false),
         })
     }
 
     /// Adds the brotli form; takes some tens of milliseconds.
-    pub(super) fn compress(&self, beginnings: &Beginnings) -> io::Result<()> {
+    pub(super) fn compress(&self, prefixes: &SharedPrefixes) -> io::Result<()> {
         let plain = self.plain()?;
         let (program, rest) = plain.split_at(self.program.len());
-        let _ = self.brotli.set(beginnings.form(brotli_in_two(program, rest)?));
+        let _ = self.brotli.set(prefixes.form(brotli_in_two(program, rest)?));
         Ok(())
     }
 
@@ -99,28 +99,28 @@ mod tests {
 
     #[test]
     fn what_scripts_have_in_common_is_kept_once_and_each_is_still_itself() {
-        let beginnings = Beginnings::default();
+        let prefixes = SharedPrefixes::default();
         let rests = ["", "d(1)", "d(2)"];
-        let scripts = rests.map(|rest| Prebuilt::new(&configured(rest), &beginnings).unwrap());
+        let scripts = rests.map(|rest| Prebuilt::new(&configured(rest), &prefixes).unwrap());
         for (script, rest) in scripts.iter().zip(rests) {
-            script.compress(&beginnings).unwrap();
+            script.compress(&prefixes).unwrap();
             assert_eq!(script.plain().unwrap(), configured(rest).text().into_bytes());
             let (_, brotli) = script.best(Some("br")).unwrap();
             let mut plain = Vec::new();
             brotli::BrotliDecompress(&mut &brotli.pieces().concat()[..], &mut plain).unwrap();
             assert_eq!(plain, configured(rest).text().into_bytes());
         }
-        assert_eq!(beginnings.0.lock().unwrap().len(), 2);
+        assert_eq!(prefixes.0.lock().unwrap().len(), 2);
     }
 
     #[test]
     fn the_smallest_accepted_form_is_served_once_it_is_ready() {
-        let beginnings = Beginnings::default();
-        let script = Prebuilt::new(&configured("a"), &beginnings).unwrap();
+        let prefixes = SharedPrefixes::default();
+        let script = Prebuilt::new(&configured("a"), &prefixes).unwrap();
         let served = |accepted| script.best(accepted).map(|(encoding, _)| encoding);
         assert_eq!(served(Some("br, gzip")), Some(Encoding::Gzip));
         assert_eq!(served(Some("br")), None);
-        script.compress(&beginnings).unwrap();
+        script.compress(&prefixes).unwrap();
         assert_eq!(served(Some("gzip, deflate, br")), Some(Encoding::Brotli));
         assert_eq!(served(Some("br;q=0, gzip")), Some(Encoding::Gzip));
         assert_eq!(served(None), None);

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::site::section;
 use crate::accounts::find_account;
-use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::erasure::{OpenCount, list_open_counts};
 use crate::error::Result;
@@ -47,7 +47,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         let mut connection = infra.pool.acquire().await?;
         find_account(&mut connection, account_id).await?
     };
-    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     let Some(notice) = notice(infra, account_id, &week).await? else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     wanted(&mut connection, infra, &account, MailSwitch::WeeklyDigest, notice).await

@@ -3,7 +3,7 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 use super::mail::{Week, rendered};
 use super::store;
 use crate::accounts::lock_account;
-use crate::accounts::mails::owners_mail::is_told_news;
+use crate::accounts::mails::owners_mail::receives_notifications;
 use crate::accounts::mails::weekly::{due_at, due_week};
 use crate::error::Result;
 use crate::infra::Infra;
@@ -65,7 +65,7 @@ async fn send(infra: &Infra, account_id: &AccountId, week: NaiveDate) -> Result<
         return Ok(None);
     }
     let has_sites = count_pixels(&mut transaction, account_id).await? > 0;
-    let mail = if has_sites && account.as_ref().is_some_and(is_told_news) {
+    let mail = if has_sites && account.as_ref().is_some_and(receives_notifications) {
         let new =
             NewMail { kind: Kind::WeeklyDigest, account_id: Some(account_id), pixel_id: None };
         infra.outbox.put(&mut transaction, new, &Week { week }).await?

@@ -13,7 +13,7 @@ use crate::types::numbers::{number, percent};
 
 const WEEK: usize = 7;
 
-/// `days` are two weeks, of which the second one is told and the first one is compared with.
+/// `days` are two weeks, of which the second one is reported and compared with the first one.
 pub async fn section(
     infra: &Infra,
     site: &Pixel,
@@ -21,15 +21,15 @@ pub async fn section(
     requests: Option<&OpenCount>,
 ) -> Result<NoticeSection> {
     let stats = count_days(infra, site.pixel_id.clone(), days).await?;
-    let (before, told) = stats.days.split_at(WEEK.min(stats.days.len()));
-    let (before, told) = (total(before), total(told));
+    let (before, current) = stats.days.split_at(WEEK.min(stats.days.len()));
+    let (before, current) = (total(before), total(current));
     let watch = watch(infra, site).await?;
     Ok(NoticeSection {
         title: site.domain.to_string(),
         url: format!("{}/console/sites/{}/overview", infra.base_url(), site.pixel_id),
         facts: vec![
-            ("Responses", responses(answered(&told), answered(&before))),
-            ("Acceptance rate", rate(acceptance(&told), acceptance(&before))),
+            ("Responses", responses(answered(&current), answered(&before))),
+            ("Acceptance rate", rate(acceptance(&current), acceptance(&before))),
             ("Erasure requests", open_requests(requests)),
             ("Installation", installation(site)),
             ("Watch", watch),
@@ -53,25 +53,25 @@ fn acceptance(counts: &Counts) -> Option<i64> {
     percent(counts.accepted, answered(counts))
 }
 
-fn responses(told: i64, before: i64) -> String {
-    let change = match percent((told - before).abs(), before) {
+fn responses(current: i64, before: i64) -> String {
+    let change = match percent((current - before).abs(), before) {
         None => "none in the week before".to_owned(),
         Some(0) => "as in the week before".to_owned(),
-        Some(part) if told > before => format!("{part}% more than in the week before"),
+        Some(part) if current > before => format!("{part}% more than in the week before"),
         Some(part) => format!("{part}% fewer than in the week before"),
     };
-    format!("{} ({change})", number(told))
+    format!("{} ({change})", number(current))
 }
 
-fn rate(told: Option<i64>, before: Option<i64>) -> String {
-    let Some(told) = told else { return "No responses".to_owned() };
-    let change = match before.map(|before| told - before) {
+fn rate(current: Option<i64>, before: Option<i64>) -> String {
+    let Some(current) = current else { return "No responses".to_owned() };
+    let change = match before.map(|before| current - before) {
         None => "no responses in the week before".to_owned(),
         Some(0) => "as in the week before".to_owned(),
         Some(more @ 1..) => format!("{} higher than in the week before", points(more)),
         Some(less) => format!("{} lower than in the week before", points(-less)),
     };
-    format!("{told}% ({change})")
+    format!("{current}% ({change})")
 }
 
 fn points(count: i64) -> String {
@@ -121,16 +121,17 @@ mod tests {
 
     #[test]
     fn changes_are_told_in_words() {
-        let told = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)].map(|(a, b)| responses(a, b));
-        assert_eq!(told[0], "1,200 (20% more than in the week before)");
-        assert_eq!(told[1], "900 (10% fewer than in the week before)");
-        assert_eq!(told[2], "5 (as in the week before)");
-        assert_eq!(told[3], "3 (none in the week before)");
-        let told = [(Some(52), Some(50)), (Some(49), Some(50)), (Some(0), None), (None, Some(1))];
-        let told = told.map(|(told, before)| rate(told, before));
-        assert_eq!(told[0], "52% (2 points higher than in the week before)");
-        assert_eq!(told[1], "49% (1 point lower than in the week before)");
-        assert_eq!(told[2], "0% (no responses in the week before)");
-        assert_eq!(told[3], "No responses");
+        let current = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)].map(|(a, b)| responses(a, b));
+        assert_eq!(current[0], "1,200 (20% more than in the week before)");
+        assert_eq!(current[1], "900 (10% fewer than in the week before)");
+        assert_eq!(current[2], "5 (as in the week before)");
+        assert_eq!(current[3], "3 (none in the week before)");
+        let current =
+            [(Some(52), Some(50)), (Some(49), Some(50)), (Some(0), None), (None, Some(1))];
+        let current = current.map(|(current, before)| rate(current, before));
+        assert_eq!(current[0], "52% (2 points higher than in the week before)");
+        assert_eq!(current[1], "49% (1 point lower than in the week before)");
+        assert_eq!(current[2], "0% (no responses in the week before)");
+        assert_eq!(current[3], "No responses");
     }
 }

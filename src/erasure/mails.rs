@@ -19,7 +19,7 @@ const MOST_MAILS: i64 = 100;
 const MOST_PIXELS: i64 = 10;
 const MOST_LISTED: i64 = 20;
 
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let (unnotified, unreminded) = {
         let mut connection = infra.pool.acquire().await?;
@@ -35,12 +35,12 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        tell(infra, kind, &account_id).await?;
+        notify(infra, kind, &account_id).await?;
     }
     Ok(())
 }
 
-async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
+async fn notify(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     if !note(&mut transaction, &infra.clock, kind, account_id).await? {
@@ -69,7 +69,7 @@ async fn note(
         let due = now + REMINDER + PAUSE;
         return store::update_reminded(connection, account_id, now, due, since).await;
     }
-    store::update_told(connection, account_id, now, since).await
+    store::update_notified(connection, account_id, now, since).await
 }
 
 /// Renders the mail with the open requests; `None` without any, or where such mails are turned off.

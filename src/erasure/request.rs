@@ -96,12 +96,12 @@ async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Resul
         subject: json!({"request_id": new.request_id}),
         occurred_at: new.requested_at,
     };
-    let is_told = subscribers.want(event.kind, event.pixel_id);
-    if is_told {
+    let is_wanted = subscribers.want(event.kind, event.pixel_id);
+    if is_wanted {
         events::put(&mut transaction, &subscribers, &[event]).await?;
     }
     transaction.commit().await?;
-    if is_told {
+    if is_wanted {
         infra.events.wake();
     }
     tracing::info!(pixel_id = %new.pixel_id, "a visitor asks for erasure");

@@ -98,7 +98,7 @@ fn is_valid(request: &Request<'_>, key: &str) -> bool {
         && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Keys of other callers are other keys. A caller without a credential is told apart by its network.
+/// Keys of other callers are other keys. A caller without a credential is distinguished by its network.
 fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
     let credentials = credentials_of(request);
     let caller = match (credentials.api_key, credentials.signup_token) {

@@ -81,14 +81,14 @@ mod tests {
 
     use super::*;
     use crate::delivery::bundles::Script;
-    use crate::delivery::table::{ScriptKey, ScriptTable};
+    use crate::delivery::script_cache::{ScriptCache, ScriptKey};
     use crate::infra::metrics::CacheMetrics;
 
     #[tokio::test]
     async fn a_form_is_read_whole_however_little_is_read_at_once() {
-        let table = ScriptTable::new(1, CacheMetrics::default());
+        let cache = ScriptCache::new(1, CacheMetrics::default());
         let key = ScriptKey { script: Script::Pixel, lang: "", site: None };
-        let script = table.get(key, || Script::Pixel.with_config(&"configuration")).await.unwrap();
+        let script = cache.get(key, || Script::Pixel.with_config(&"configuration")).await.unwrap();
         let (_, form) = script.best(Some("gzip")).unwrap();
         let whole = form.pieces().concat();
         let seam = form.pieces()[0].len();

@@ -95,13 +95,13 @@ fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
 
-pub struct InTwo {
+pub struct TwoParts {
     /// Identical for all texts with the same prefix.
     pub head: Vec<u8>,
     pub rest: Vec<u8>,
 }
 
-impl InTwo {
+impl TwoParts {
     fn cut(mut head: Vec<u8>, at: usize) -> Self {
         let rest = head.split_off(at);
         Self { head, rest }
@@ -109,24 +109,24 @@ impl InTwo {
 }
 
 /// Compresses a shared prefix and the rest with [`gzip`]. Takes a fifth of a millisecond for a script.
-pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
+pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<TwoParts> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(head)?;
     encoder.flush()?;
     let end_of_head = encoder.get_ref().len();
     encoder.write_all(rest)?;
-    Ok(InTwo::cut(encoder.finish()?, end_of_head))
+    Ok(TwoParts::cut(encoder.finish()?, end_of_head))
 }
 
 /// Compresses a shared prefix and the rest with brotli at maximum quality, in some tens of milliseconds.
-pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
+pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<TwoParts> {
     let params = params(STRONGEST, head.len() + ROOM_FOR_REST);
     let mut encoder = brotli::CompressorWriter::with_params(Vec::new(), 1 << 16, &params);
     encoder.write_all(head)?;
     encoder.flush()?;
     let end_of_head = encoder.get_ref().len();
     encoder.write_all(rest)?;
-    Ok(InTwo::cut(encoder.into_inner(), end_of_head))
+    Ok(TwoParts::cut(encoder.into_inner(), end_of_head))
 }
 
 fn gzip(text: &[u8]) -> io::Result<Vec<u8>> {

@@ -41,32 +41,32 @@ impl Encryptor {
     }
 
     /// Encrypts: a random nonce, the ciphertext and its tag. Decryption requires the same id.
-    pub fn seal(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
+    pub fn encrypt(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
         let key = self.keys.first().ok_or_else(|| Error::internal("no secret to seal with"))?;
         let failed = |_| Error::internal("a text could not be sealed");
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(failed)?;
-        let mut sealed = text.to_vec();
+        let mut encrypted = text.to_vec();
         let about = Aad::from(id.as_bytes());
-        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), about, &mut sealed)
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), about, &mut encrypted)
             .map_err(failed)?;
-        Ok([nonce.as_slice(), &sealed].concat())
+        Ok([nonce.as_slice(), &encrypted].concat())
     }
 
-    pub fn is_current(&self, id: Uuid, sealed: &[u8]) -> bool {
-        self.keys.first().is_some_and(|key| open(key, id, sealed).is_some())
+    pub fn is_current(&self, id: Uuid, encrypted: &[u8]) -> bool {
+        self.keys.first().is_some_and(|key| decrypt(key, id, encrypted).is_some())
     }
 
     /// Decrypts; `None` if no secret fits.
-    pub fn open(&self, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
-        self.keys.iter().find_map(|key| open(key, id, sealed))
+    pub fn decrypt(&self, id: Uuid, encrypted: &[u8]) -> Option<Vec<u8>> {
+        self.keys.iter().find_map(|key| decrypt(key, id, encrypted))
     }
 }
 
-fn open(key: &LessSafeKey, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
-    let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
+fn decrypt(key: &LessSafeKey, id: Uuid, encrypted: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, encrypted) = encrypted.split_first_chunk::<NONCE_LEN>()?;
     let (nonce, about) = (Nonce::assume_unique_for_key(*nonce), Aad::from(id.as_bytes()));
-    let mut text = sealed.to_vec();
+    let mut text = encrypted.to_vec();
     key.open_in_place(nonce, about, &mut text).ok().map(|text| text.to_vec())
 }
 
@@ -120,28 +120,31 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_secret_sealed_opens_until_the_secret_is_removed() {
+    fn texts_of_an_older_secret_are_decrypted_until_it_is_removed() {
         let id = Uuid::from_u128(1);
-        let sealed = encryptor(&["old"]).seal(id, b"042137").unwrap();
-        assert_eq!(encryptor(&["new", "old"]).open(id, &sealed).as_deref(), Some(&b"042137"[..]));
-        assert_eq!(encryptor(&["new"]).open(id, &sealed), None);
-        assert!(encryptor(&["old", "new"]).is_current(id, &sealed));
-        assert!(!encryptor(&["new", "old"]).is_current(id, &sealed));
+        let encrypted = encryptor(&["old"]).encrypt(id, b"042137").unwrap();
+        assert_eq!(
+            encryptor(&["new", "old"]).decrypt(id, &encrypted).as_deref(),
+            Some(&b"042137"[..])
+        );
+        assert_eq!(encryptor(&["new"]).decrypt(id, &encrypted), None);
+        assert!(encryptor(&["old", "new"]).is_current(id, &encrypted));
+        assert!(!encryptor(&["new", "old"]).is_current(id, &encrypted));
     }
 
     #[test]
     fn it_opens_unchanged_and_for_its_own_id_and_purpose_only() {
         let (encryptor, id) = (encryptor(&["one"]), Uuid::from_u128(1));
-        let sealed = encryptor.seal(id, b"042137").unwrap();
-        assert!(!sealed.windows(6).any(|part| part == b"042137"));
-        assert_ne!(encryptor.seal(id, b"042137").unwrap(), sealed, "every nonce is another");
-        assert_eq!(encryptor.open(Uuid::from_u128(2), &sealed), None);
+        let encrypted = encryptor.encrypt(id, b"042137").unwrap();
+        assert!(!encrypted.windows(6).any(|part| part == b"042137"));
+        assert_ne!(encryptor.encrypt(id, b"042137").unwrap(), encrypted, "every nonce is another");
+        assert_eq!(encryptor.decrypt(Uuid::from_u128(2), &encrypted), None);
         let other = Encryptor::new(&[Secret::new("one")], Purpose::Webhooks);
-        assert_eq!(other.open(id, &sealed), None);
-        let mut changed = sealed.clone();
+        assert_eq!(other.decrypt(id, &encrypted), None);
+        let mut changed = encrypted.clone();
         changed[NONCE_LEN] ^= 1;
-        assert_eq!(encryptor.open(id, &changed), None);
-        assert_eq!(encryptor.open(id, &sealed[..5]), None);
+        assert_eq!(encryptor.decrypt(id, &changed), None);
+        assert_eq!(encryptor.decrypt(id, &encrypted[..5]), None);
     }
 
     #[test]
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_secret_nothing_is_sealed() {
-        assert!(encryptor(&[]).seal(Uuid::from_u128(1), b"042137").is_err());
+    fn without_a_secret_nothing_is_encrypted() {
+        assert!(encryptor(&[]).encrypt(Uuid::from_u128(1), b"042137").is_err());
     }
 }

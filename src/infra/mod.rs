@@ -36,8 +36,8 @@ use events::Events;
 use fetch::post::GuardedPost;
 use fetch::slots::FetchSlots;
 use fetch::{BadCertificates, GuardedFetch};
+use limits::account_rate::{AccountRates, RateConfig};
 use limits::exports::ExportLimits;
-use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
 use periodic::Schedule;
@@ -74,7 +74,7 @@ pub struct Infra {
     pub webhook_post: GuardedPost,
     pub webhook_encryptor: Arc<Encryptor>,
     pub answer_encryptor: Arc<Encryptor>,
-    pub paces: Paces,
+    pub account_rates: AccountRates,
     pub txt_lookup: TxtLookup,
     pub changes: Changes,
     pub events: Events,
@@ -116,7 +116,10 @@ impl Infra {
         let webhook_encryptor = Encryptor::new(&config.receipt_secrets, Purpose::Webhooks);
         let answer_encryptor = Encryptor::new(&config.receipt_secrets, Purpose::Answers);
         Ok(Self {
-            paces: Paces::new(config.rate_limits.then(Pacing::default), metrics.paced.clone()),
+            account_rates: AccountRates::new(
+                config.rate_limits.then(RateConfig::default),
+                metrics.paced.clone(),
+            ),
             webhook_post: GuardedPost::from_config(&config.webhooks)?,
             webhook_encryptor: Arc::new(webhook_encryptor),
             answer_encryptor: Arc::new(answer_encryptor),

@@ -47,10 +47,10 @@ pub fn periodic<W>(
 ) where
     W: Future<Output = ()> + Send + 'static,
 {
-    periodic_or_woken(schedule, every, Arc::default(), end, work);
+    periodic_or_notified(schedule, every, Arc::default(), end, work);
 }
 
-pub fn periodic_or_woken<W>(
+pub fn periodic_or_notified<W>(
     schedule: &Schedule,
     every: Duration,
     wake: Arc<Notify>,
@@ -64,17 +64,17 @@ pub fn periodic_or_woken<W>(
         let mut end = pin!(end);
         let (mut last, mut pause) = (None, RealTime::ZERO);
         loop {
-            let is_woken = tokio::select! {
+            let is_notified = tokio::select! {
                 biased;
                 () = &mut end => return,
                 () = wake.notified() => true,
                 () = sleep(pause) => false,
             };
-            if is_woken && timeout(GATHERING, &mut end).await.is_ok() {
+            if is_notified && timeout(GATHERING, &mut end).await.is_ok() {
                 return;
             }
             let now = clock.now();
-            if is_woken || last.is_none_or(|last| now < last || now >= last + every) {
+            if is_notified || last.is_none_or(|last| now < last || now >= last + every) {
                 let turn = match last {
                     None => tokio::select! {
                         biased;

@@ -4,19 +4,19 @@ use chrono::Duration;
 
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::periodic::{periodic, periodic_or_woken};
+use crate::infra::periodic::{periodic, periodic_or_notified};
 use crate::policies::revision;
 use crate::proof::log::Log;
 use crate::receipts::record::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 
-pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
+pub fn append_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(&infra.schedule, PAUSE, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
-            if let Err(error) = log.seal().await
+            if let Err(error) = log.append_pending().await
                 && !shutdown.has_begun()
             {
                 tracing::error!(?error, "the log could not be added to");
@@ -42,8 +42,8 @@ pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + 
 
 /// Requests cosignatures soon after signing, and retries unavailable witnesses.
 pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, shutdown, wake) = (log.clone(), infra.shutdown.clone(), log.sealed.clone());
-    periodic_or_woken(&infra.schedule, PAUSE, wake, end, move || {
+    let (log, shutdown, wake) = (log.clone(), infra.shutdown.clone(), log.appended.clone());
+    periodic_or_notified(&infra.schedule, PAUSE, wake, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if !shutdown.has_begun()

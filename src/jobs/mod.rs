@@ -22,7 +22,7 @@ use crate::digest::sending::send_digests;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::periodic::{periodic, periodic_or_woken};
+use crate::infra::periodic::{periodic, periodic_or_notified};
 use crate::infra::uptime;
 use crate::pixels::install_check::daily_checks;
 use crate::pixels::moves;
@@ -38,7 +38,7 @@ use crate::webhooks::sending::sender::Sender;
 pub fn start(
     accounts: &Accounts,
     receipts: &Receipts,
-    sealed: &Log,
+    public_log: &Log,
     end: impl Future<Output = ()> + Clone + Send + 'static,
 ) {
     let infra = &accounts.infra;
@@ -59,7 +59,7 @@ pub fn start(
         outbox::try_all_due(&infra).await
     });
     every(infra, often, end.clone(), "owners could not be told of requests", |infra| async move {
-        mails::tell_owners(&infra).await
+        mails::notify_owners(&infra).await
     });
     let minutely = Duration::minutes(1);
     every(
@@ -67,7 +67,7 @@ pub fn start(
         minutely,
         end.clone(),
         "owners could not be told of their plan",
-        |infra| async move { plan_mails::tell_owners(&infra).await },
+        |infra| async move { plan_mails::notify_owners(&infra).await },
     );
     every(infra, minutely, end.clone(), "weekly digests could not be sent", |infra| async move {
         send_digests(&infra).await
@@ -89,7 +89,7 @@ pub fn start(
         moves::end_due(&infra).await
     });
     every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
-        daily_checks::plan_looks(&infra).await
+        daily_checks::plan_checks(&infra).await
     });
     every(infra, hourly, end.clone(), "watches could not be planned", |infra| async move {
         daily::plan(&infra).await
@@ -106,7 +106,7 @@ pub fn start(
     });
     let wake = infra.consent_changes.clone();
     let failed = "withdrawn contacts could not be noted";
-    every_or_woken(infra, often, wake, end.clone(), failed, |infra| async move {
+    every_or_notified(infra, often, wake, end.clone(), failed, |infra| async move {
         withdrawal::note_withdrawn(&infra).await
     });
     send_webhooks(infra, end.clone());
@@ -119,14 +119,14 @@ pub fn start(
     every(infra, hourly, end.clone(), "publications could not be noted", |infra| async move {
         log::note_missed(&infra).await
     });
-    log::seal_often(infra, sealed, end.clone());
-    if sealed.is_kept() {
-        log::remember_often(infra, sealed, end.clone());
+    log::append_often(infra, public_log, end.clone());
+    if public_log.is_kept() {
+        log::remember_often(infra, public_log, end.clone());
     }
-    if sealed.has_witnesses() {
-        log::cosign_often(infra, sealed, end.clone());
+    if public_log.has_witnesses() {
+        log::cosign_often(infra, public_log, end.clone());
     }
-    log::stamp_daily(infra, sealed, end.clone());
+    log::stamp_daily(infra, public_log, end.clone());
     every(infra, hourly, end, "ended demo tags could not be deleted", |infra| async move {
         demo_upkeep::end_tags(&infra).await
     });
@@ -135,7 +135,7 @@ pub fn start(
 /// Checks for due deliveries every second, and soon after this node has written one.
 fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
     let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
-    periodic_or_woken(&infra.schedule, Duration::zero(), wake, end, move || {
+    periodic_or_notified(&infra.schedule, Duration::zero(), wake, end, move || {
         let sender = sender.clone();
         async move {
             if let Err(error) = send_due(&sender).await
@@ -157,11 +157,11 @@ fn every<W>(
 ) where
     W: Future<Output = Result<()>> + Send + 'static,
 {
-    every_or_woken(infra, pause, Arc::default(), end, failed, job);
+    every_or_notified(infra, pause, Arc::default(), end, failed, job);
 }
 
 /// Like [`every`], and also soon after each wake-up.
-fn every_or_woken<W>(
+fn every_or_notified<W>(
     infra: &Infra,
     pause: Duration,
     wake: Arc<Notify>,
@@ -172,7 +172,7 @@ fn every_or_woken<W>(
     W: Future<Output = Result<()>> + Send + 'static,
 {
     let own = infra.clone();
-    periodic_or_woken(&infra.schedule, pause, wake, end, move || {
+    periodic_or_notified(&infra.schedule, pause, wake, end, move || {
         let infra = own.clone();
         async move {
             if let Err(error) = job(infra.clone()).await

@@ -46,7 +46,7 @@ async fn try_due(infra: &Infra) -> Result<()> {
         && let Some(mail) = infra.outbox.claim_due().await?
     {
         let _held = infra.shutdown.hold();
-        if infra.outbox.give_up_sealed(&mail).await? {
+        if infra.outbox.give_up_undecryptable(&mail).await? {
             continue;
         }
         let draft = draft(infra, &mail).await;

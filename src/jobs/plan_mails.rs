@@ -3,10 +3,10 @@ use crate::contacts::allowance::{allowance_mails, end_mails};
 use crate::error::Result;
 use crate::infra::Infra;
 
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     key_expiry::note_expired(infra).await?;
-    trial_ending::tell_owners(infra).await?;
-    key_expiry::tell_owners(infra).await?;
-    end_mails::tell_owners(infra).await?;
-    allowance_mails::tell_owners(infra).await
+    trial_ending::notify_owners(infra).await?;
+    key_expiry::notify_owners(infra).await?;
+    end_mails::notify_owners(infra).await?;
+    allowance_mails::notify_owners(infra).await
 }

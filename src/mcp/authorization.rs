@@ -1,5 +1,5 @@
-//! Whether the credential in the headers suffices for a message, and what a client is told otherwise, so
-//! that it can ask a person for authorization (OAuth).
+//! Checks whether the credential in the headers suffices for a message. The refusal contains what a client needs to
+//! ask a person for authorization (OAuth).
 
 use rocket::Request;
 use rocket::http::Header;

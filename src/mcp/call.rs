@@ -18,7 +18,7 @@ use crate::http::credentials::credentials_of;
 use crate::http::request_id::RequestId;
 use crate::types::json::shape::read_fields;
 
-/// What a tool call knows of the request that brought it. Has no `Debug`: it holds secrets.
+/// The request that a tool call came with. Has no `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Sender {
     pub credentials: Credentials,

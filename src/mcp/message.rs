@@ -36,7 +36,7 @@ const SMALL: usize = 64 * 1024;
 const LARGE: usize = 4352 * 1024;
 /// Bytes above which a message takes two places: as many as a store of contacts may have.
 const HUGE: usize = 2304 * 1024;
-/// What a small message may hold: no honest one has a value every 13 bytes.
+/// Limits of a small message: no honest one has a value every 13 bytes.
 const MOST_SMALL: Bounds = Bounds { values: 5_000, ..MOST_JSON };
 
 /// Bytes that are understood in next to no time.
@@ -127,7 +127,7 @@ impl Message {
     }
 }
 
-/// Whoever sends much has an account in good standing.
+/// Accepts large messages only from accounts in good standing.
 async fn admit_large(request: &Request<'_>) -> Result<()> {
     let app = request.rocket().state::<App>();
     let app = app.ok_or_else(|| Error::internal("no app is managed"))?;

@@ -80,7 +80,7 @@ pub fn refusal(
     Ok(CallToolResult::error(vec![sentence, ContentBlock::json(document)?]).into())
 }
 
-/// What the HTTP API says in body and header.
+/// The body and the headers of a refusal of the HTTP API.
 #[derive(Serialize)]
 struct RefusedCall<'a> {
     #[serde(flatten)]

@@ -29,9 +29,9 @@ pub struct AuthorizationRequest {
 
 /// Why there is nothing to show.
 pub enum Unanswerable {
-    /// The app cannot be told: it is unknown, or the address is not its own.
+    /// The app cannot be notified: it is unknown, or the address is not its own.
     Stated(Refusal),
-    /// The app is told, at this address.
+    /// The app is notified by a redirect to this address.
     Redirected(String),
     Failed(Error),
 }
@@ -48,7 +48,7 @@ impl From<Failure> for Unanswerable {
 impl AuthorizationRequest {
     pub async fn read(oauth: &OAuth, net: ClientNet, query: &str) -> Result<Self, Unanswerable> {
         let parameters = Parameters::parse(query.as_bytes()).map_err(Unanswerable::Stated)?;
-        let stated = |said| Unanswerable::Stated(Refusal::invalid_request(said));
+        let stated = |details| Unanswerable::Stated(Refusal::invalid_request(details));
         let client_id = parameters.get("client_id").ok_or(stated("client_id is missing"))?;
         let client = oauth.client(client_id, net).await?;
         let redirect_uri = client
@@ -165,8 +165,8 @@ fn refused(
     state: Option<&str>,
     Refusal { error, error_description }: &Refusal,
 ) -> String {
-    let said = [("error", *error), ("error_description", *error_description)];
-    answered(oauth, redirect_uri, state, &said)
+    let details = [("error", *error), ("error_description", *error_description)];
+    answered(oauth, redirect_uri, state, &details)
 }
 
 /// The address of the app with the answer, its `state`, and who answers (RFC 9207).
@@ -174,9 +174,9 @@ fn answered(
     oauth: &OAuth,
     redirect_uri: &RedirectUri,
     state: Option<&str>,
-    said: &[(&str, &str)],
+    details: &[(&str, &str)],
 ) -> String {
     let state = state.map(|state| ("state", state));
-    let parameters = said.iter().copied().chain(state).chain([("iss", oauth.issuer())]);
+    let parameters = details.iter().copied().chain(state).chain([("iss", oauth.issuer())]);
     redirect_uri.with(&parameters.collect::<Vec<_>>())
 }

@@ -30,13 +30,13 @@ pub struct ClientMetadata {
 impl ClientMetadata {
     pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
         serde_json::from_slice(bytes).map_err(|_| {
-            let said = "must be a JSON object with redirect_uris, a list of texts";
-            Refusal::new("invalid_client_metadata", said)
+            let detail = "must be a JSON object with redirect_uris, a list of texts";
+            Refusal::new("invalid_client_metadata", detail)
         })
     }
 
     pub fn redirect_uris(&self) -> Result<Vec<RedirectUri>, Refusal> {
-        let wrong = |said| Refusal::new("invalid_redirect_uri", said);
+        let wrong = |detail| Refusal::new("invalid_redirect_uri", detail);
         if self.redirect_uris.is_empty() || self.redirect_uris.len() > MOST_REDIRECT_URIS {
             return Err(wrong("redirect_uris must have 1 to 10 entries"));
         }

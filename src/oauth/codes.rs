@@ -119,14 +119,15 @@ pub async fn redeem(oauth: &OAuth, shown: &Shown<'_>) -> Result<Tokens, Failure>
     let grant_id = grants::give(&mut transaction, new).await?;
     store::update_grant_of_code(&mut transaction, &code_hash, &grant_id).await?;
     let issued = tokens::issue(&mut transaction, infra, &grant_id, row.scope).await?;
-    let told = safety::NewGrant {
+    let new_grant = safety::NewGrant {
         app: row.client_name,
         host: row.client_host,
         scope: row.scope,
         made_by: row.address,
         at: now,
     };
-    let mail = safety::put_new_grant(&mut transaction, infra, &membership.account, &told).await?;
+    let mail =
+        safety::put_new_grant(&mut transaction, infra, &membership.account, &new_grant).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)

@@ -31,8 +31,8 @@ async fn read_and_exchange(oauth: &OAuth, body: &[u8]) -> Result<Tokens, Failure
             let verifier = parameters.required("code_verifier", "code_verifier is missing")?;
             let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
             if !VERIFIER_LEN.contains(&verifier.len()) || !verifier.bytes().all(is_unreserved) {
-                let said = "code_verifier must have 43 to 128 unreserved characters";
-                return Err(Refusal::invalid_request(said).into());
+                let detail = "code_verifier must have 43 to 128 unreserved characters";
+                return Err(Refusal::invalid_request(detail).into());
             }
             let shown = Shown {
                 code: parameters.required("code", "code is missing")?,
@@ -47,8 +47,8 @@ async fn read_and_exchange(oauth: &OAuth, body: &[u8]) -> Result<Tokens, Failure
             tokens::refresh(oauth, token, client_id, parameters.get("scope")).await
         }
         _ => {
-            let said = "grant_type must be authorization_code or refresh_token";
-            Err(Refusal::new("unsupported_grant_type", said).into())
+            let detail = "grant_type must be authorization_code or refresh_token";
+            Err(Refusal::new("unsupported_grant_type", detail).into())
         }
     }
 }

@@ -23,7 +23,7 @@ use sqlx::PgConnection;
 use crate::accounts::grants;
 use crate::error::Result;
 
-/// A used code is remembered for so long that a second use is noticed.
+/// A used code is kept for this duration, so that a second use is noticed.
 const USED_CODES: Duration = Duration::days(1);
 
 /// Deletes what has expired: codes, tokens, grants, and apps that nobody uses.

@@ -93,15 +93,16 @@ pub async fn refresh(
     }
     // A client that needs more may exchange its refresh token first, although that cannot give more.
     if grant.exceeded_at.is_some_and(|exceeded| now - exceeded < STEP_UP) {
-        let said = "the scope did not suffice a moment ago; ask for authorization with more of it";
-        return Err(Refusal::invalid_grant(said).into());
+        let detail =
+            "the scope did not suffice a moment ago; ask for authorization with more of it";
+        return Err(Refusal::invalid_grant(detail).into());
     }
     let holder = holder::find(&mut transaction, &row.grant_id, now).await?;
     let holder = holder.filter(|_| row.expires_at > now).ok_or(WRONG)?;
     let is_granted = |scope: &str| scope == holder.scope.as_str();
     if !scope.unwrap_or_default().split_ascii_whitespace().all(is_granted) {
-        let said = "the scope is not the one that was granted; ask for authorization again";
-        return Err(Refusal::new("invalid_scope", said).into());
+        let detail = "the scope is not the one that was granted; ask for authorization again";
+        return Err(Refusal::new("invalid_scope", detail).into());
     }
     store::update_token_used(&mut transaction, &hash).await?;
     let expires_at = now + REFRESH_LIFE;

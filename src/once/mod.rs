@@ -65,10 +65,11 @@ impl Pending {
 
     pub async fn store(&self, attempt: Uuid, status: u16, body: &[u8]) -> Result<()> {
         let infra = &self.infra;
-        let sealed = infra.answer_encryptor.seal(attempt, body)?;
+        let encrypted = infra.answer_encryptor.encrypt(attempt, body)?;
         let status = i16::try_from(status).map_err(Error::internal)?;
         let mut connection = infra.pool.acquire().await?;
-        store::update_answer(&mut connection, &self.scope, attempt, Some(status), &sealed).await?;
+        store::update_answer(&mut connection, &self.scope, attempt, Some(status), &encrypted)
+            .await?;
         Ok(())
     }
 
@@ -97,7 +98,7 @@ fn digest(parts: &[&[u8]]) -> Digest {
 
 /// Opens the key of the current request, whose body has been read. Does nothing without a key; fails if
 /// the request was answered before, or is being answered.
-pub async fn open(body: &[u8]) -> Result<()> {
+pub async fn decrypt(body: &[u8]) -> Result<()> {
     let Some(pending) = current() else { return Ok(()) };
     let asked = digest(&[pending.head.as_bytes(), body]);
     let taken = take(&pending.infra, &pending.scope, &asked).await?;
@@ -131,7 +132,7 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
     if status.is_none() && started_at > abandoned {
         return Err(in_use);
     }
-    let body = infra.answer_encryptor.open(attempt, &answer);
+    let body = infra.answer_encryptor.decrypt(attempt, &answer);
     let body = body.ok_or_else(|| Error::internal("a stored answer cannot be opened"))?;
     let status = u16::try_from(status.unwrap_or(CREATED)).map_err(Error::internal)?;
     Ok(Opened::Answered { started_at, status, body })
@@ -150,8 +151,8 @@ pub async fn keep(
     let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };
     let status = status.map(i16::try_from).transpose().map_err(Error::internal)?;
     let body = serde_json::to_vec(answer).map_err(Error::internal)?;
-    let sealed = infra.answer_encryptor.seal(*attempt, &body)?;
-    match store::update_answer(connection, &pending.scope, *attempt, status, &sealed).await? {
+    let encrypted = infra.answer_encryptor.encrypt(*attempt, &body)?;
+    match store::update_answer(connection, &pending.scope, *attempt, status, &encrypted).await? {
         true => Ok(()),
         false => Err(Error::IdempotencyKeyInUse { retry_after: 1 }),
     }

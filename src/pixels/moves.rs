@@ -85,7 +85,7 @@ pub async fn start(
     let moved = store::update_domain(connection, pixel_id, host, now).await?;
     // A pixel with two domains is not deleted for lack of use at the new one.
     store::moves::update_unused_since(connection, pixel_id, site_move.ends_at).await?;
-    store::looks::upsert_plan(connection, pixel_id, now).await?;
+    store::install_checks::upsert_plan(connection, pixel_id, now).await?;
     let view = MoveView::of(&moved, site_move);
     Ok((moved, view))
 }
@@ -101,7 +101,7 @@ pub async fn turn_back(
     let former_host = site_move.ok_or(Error::MoveNotFound)?.former_host;
     store::moves::delete_move(connection, pixel_id).await?;
     let back = store::update_domain(connection, pixel_id, &former_host, now).await?;
-    store::looks::upsert_plan(connection, pixel_id, now).await?;
+    store::install_checks::upsert_plan(connection, pixel_id, now).await?;
     Ok(back)
 }
 

@@ -126,7 +126,7 @@ pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let pixel = store::find_any_pixel(&mut connection, pixel_id).await?;
-    let known = store::looks::find_install(&mut connection, pixel_id).await?;
+    let known = store::install_checks::find_install(&mut connection, pixel_id).await?;
     let (Some(pixel), Some(known)) = (pixel, known) else { return Ok(None) };
     let account = find_account(&mut connection, &pixel.account_id).await?;
     let has_vanished = pixel.install_status == InstallStatus::NotInstalled;

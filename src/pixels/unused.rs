@@ -28,14 +28,14 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
         return Ok(());
     }
     let now = infra.clock.now();
-    let told_from = now - (LIFE - NOTICE);
+    let notice_before = now - (LIFE - NOTICE);
     let unnotified = {
         let mut connection = infra.pool.acquire().await?;
         store::usage::update_uncounted(&mut connection, now).await?;
-        note_used(infra, &mut connection, told_from, now).await?;
-        store::usage::list_unnotified(&mut connection, told_from, MOST_MAILS).await?
+        note_used(infra, &mut connection, notice_before, now).await?;
+        store::usage::list_unnotified(&mut connection, notice_before, MOST_MAILS).await?
     };
-    tell(infra, &unnotified).await?;
+    notify(infra, &unnotified).await?;
     end(infra, now).await
 }
 
@@ -78,13 +78,13 @@ async fn last_use(
     Ok(visited_at.filter(|at| *at > after))
 }
 
-async fn tell(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
+async fn notify(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
     let mut failures = 0;
     for pixel in unnotified {
         if infra.shutdown.has_begun() || failures == MOST_FAILURES {
             break;
         }
-        match tell_owner(infra, pixel).await? {
+        match notify_owner(infra, pixel).await? {
             true => failures = 0,
             false => failures += 1,
         }
@@ -95,14 +95,14 @@ async fn tell(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
 /// Sends the one mail. The pixel is deleted a week after the first attempt at the earliest, even if
 /// the mailbox never accepts it. Without a mail server nobody is notified. Returns `false` when the
 /// mail server did not accept it; the outbox or a later round tries again.
-async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
+async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;
     let _held = infra.shutdown.hold();
     let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
     let mut transaction = infra.pool.begin().await?;
     // Nothing is sent for a pixel that is used again, or that another node handles.
-    if !store::usage::update_ending_told(&mut transaction, pixel, ends_at, now).await? {
+    if !store::usage::update_ending_notified(&mut transaction, pixel, ends_at, now).await? {
         return Ok(true);
     }
     let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;

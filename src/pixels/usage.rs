@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::install_check::look::Look;
 use super::install_check::observation::Observation;
+use super::install_check::page_check::PageCheck;
 use super::store;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -57,13 +57,13 @@ impl KnownUse {
     }
 }
 
-pub async fn note_look(
+pub async fn note_check(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-    look: &Look,
+    check: &PageCheck,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    match (look.is_live, look.observation) {
+    match (check.is_live, check.observation) {
         (true, _) => store::usage::update_confirmed(connection, pixel_id, now).await,
         (false, Observation::Present) => store::usage::update_used(connection, pixel_id, now).await,
         (false, _) => Ok(()),

@@ -93,9 +93,9 @@ pub async fn turn_on(
     let before = popup_changes::find_settings(&mut transaction, &pixel).await?;
     let pixel_id = &pixel.pixel_id;
     if naming == Naming::Once
-        && let Some(told) = store::find_current_policy(&mut transaction, pixel_id).await?
+        && let Some(current) = store::find_current_policy(&mut transaction, pixel_id).await?
     {
-        settings.text.controller = told.text.controller;
+        settings.text.controller = current.text.controller;
     }
     let mut revision =
         revision::publish(&mut transaction, now, pixel_id, &pixel.domain, settings.text).await?;
@@ -110,8 +110,8 @@ pub async fn turn_on(
         subject: json!({"version": revision.policy.version}),
         occurred_at: now,
     };
-    let is_told = revision.is_new() && subscribers.want(published.kind, published.pixel_id);
-    if is_told {
+    let is_wanted = revision.is_new() && subscribers.want(published.kind, published.pixel_id);
+    if is_wanted {
         events::put(&mut transaction, &subscribers, &[published]).await?;
     }
     if let Some(appearance) = &settings.appearance {
@@ -160,7 +160,7 @@ pub async fn turn_on(
         false => Invalidation::none(),
     };
     infra.changes.commit(transaction, &invalidation).await?;
-    if is_told {
+    if is_wanted {
         infra.events.wake();
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");

@@ -76,10 +76,11 @@ impl Capability for MovePixel {
             error => error,
         })?;
         let kind = EventKind::PixelMoved;
-        let is_told = settle(&mut transaction, infra, &caller, &subscribers, &moved, kind).await?;
+        let is_wanted =
+            settle(&mut transaction, infra, &caller, &subscribers, &moved, kind).await?;
         once::keep(infra, &mut transaction, Some(201), &view).await?;
         infra.changes.commit(transaction, &invalidation).await?;
-        if is_told {
+        if is_wanted {
             infra.events.wake();
         }
         tracing::info!(pixel_id = %moved.pixel_id, "site moved");
@@ -118,9 +119,9 @@ impl Capability for CancelMove {
         let pixel = pixel.ok_or(Error::PixelNotFound)?;
         let back = moves::turn_back(&mut transaction, infra, &pixel).await?;
         let kind = EventKind::MoveCancelled;
-        let is_told = settle(&mut transaction, infra, &caller, &subscribers, &back, kind).await?;
+        let is_wanted = settle(&mut transaction, infra, &caller, &subscribers, &back, kind).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&back.pixel_id)).await?;
-        if is_told {
+        if is_wanted {
             infra.events.wake();
         }
         tracing::info!(pixel_id = %back.pixel_id, "move cancelled");
@@ -161,7 +162,7 @@ async fn replace_unused(
 }
 
 /// Notes what happened to a pixel, and publishes its policy for the new domain. Returns whether endpoints of
-/// webhooks are told.
+/// webhooks are notified.
 async fn settle(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -189,7 +190,7 @@ async fn settle(
         subject: json!({"version": policy.version}),
         occurred_at: now,
     };
-    let is_told = subscribers.want(event.kind, event.pixel_id);
+    let is_wanted = subscribers.want(event.kind, event.pixel_id);
     events::put(connection, subscribers, &[event]).await?;
-    Ok(is_told)
+    Ok(is_wanted)
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 const MOST: i64 = 1 << 20;
 
 /// Builds a tree of the pending choices, whose root is the entry with this number. `None` without any.
-pub(super) async fn seal(
+pub(super) async fn append(
     connection: &mut PgConnection,
     number: i64,
     now: DateTime<Utc>,
@@ -30,6 +30,6 @@ pub(super) async fn seal(
     let new =
         NewEpoch { entry: number, sealed_at: now, seed: &epoch.seed, tops: &epoch.tops.concat() };
     epochs::insert_epoch(connection, &new, &groups).await?;
-    epochs::update_sealed(connection, number, &waiting.batches).await?;
+    epochs::update_appended(connection, number, &waiting.batches).await?;
     Ok(Some(entry::choices(&epoch.root(), now)))
 }

@@ -26,7 +26,7 @@ pub struct Log {
     pub(super) key: Option<Arc<LogKey>>,
     pub(super) guard: Arc<Guard>,
     pub(super) witnesses: Arc<Witnesses>,
-    pub sealed: Arc<Notify>,
+    pub appended: Arc<Notify>,
     pub(super) pieces: Cache<PieceKey, Arc<[u8]>>,
     pub(super) checkpoint: Cache<(), Arc<str>>,
 }
@@ -74,7 +74,7 @@ impl Log {
             key: find_key(&infra).map(Arc::new),
             guard: Arc::new(Guard::new(infra.config.log_state.clone())),
             witnesses: Arc::new(find_witnesses(&infra)),
-            sealed: Arc::default(),
+            appended: Arc::default(),
             pieces: Cache::new(bounds),
             checkpoint: Cache::new(Bounds::entries(1, Some(CHECKPOINT_LIFE))),
             infra,

@@ -10,6 +10,7 @@ mod files;
 pub mod format;
 mod guard;
 
+mod appending;
 pub mod log;
 pub mod operator;
 mod pause;
@@ -19,7 +20,6 @@ mod publishing;
 mod quoting;
 mod reading;
 mod remembering;
-mod sealing;
 mod state_file;
 mod store;
 mod stored_tree;

@@ -122,7 +122,7 @@ impl Log {
             self.publish(key, &state, true).await?;
         }
         self.guard.note_stored_by_all(head.checkpoint);
-        self.sealed.notify_one();
+        self.appended.notify_one();
         Ok(())
     }
 }

@@ -106,7 +106,7 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
         found.kept = Some(evaluate_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
     }
     found.has_unused_growth = growth.is_some() && found.kept.is_none_or(|kept| kept == signed.size);
-    Ok(words::tell(&found))
+    Ok(words::sentences(&found))
 }
 
 struct Signed {

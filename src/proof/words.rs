@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-pub(super) fn tell(found: &Found) -> Vec<String> {
+pub(super) fn sentences(found: &Found) -> Vec<String> {
     let mut sentences = vec![
         format!(
             "The visitor {} {} on {} (pixel {}, receipt {}).",

@@ -12,8 +12,12 @@ use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::history::{self, ReceiptWithSnapshot};
 use super::test_choices;
+use crate::accounts::access::Anybody;
+use crate::accounts::capability::Capability;
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, FieldError, Result, missing_field};
+use crate::infra::limits::per_client::Limit;
 use crate::policies::configuration::policy_url;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
@@ -83,36 +87,56 @@ impl History {
     };
 }
 
-/// Reads a visitor's choices, up to the one that a check would evaluate now, or a page of older ones.
-pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<History> {
-    let before = match present(request.before.as_deref()) {
-        Some(text) => Some(text.parse::<Uuid>().map_err(|_| wrong_before())?),
-        None => None,
-    };
-    let pixel = PixelRef::parse(&request.pixel_id);
-    let check = check::find_and_evaluate(
-        receipts,
-        Subject { visitor_id: VisitorId::parse(&request.visitor_id), required: None, pixel },
-    )
-    .await?;
-    let Some(latest) = &check.latest else { return Ok(History::NONE) };
-    let page = Page::of(before, MAX_CHOICES);
-    let mut choices = list_up_to(receipts, latest, page).await?;
-    if before.is_none() && choices.is_empty() {
-        return Ok(History::NONE);
+/// Reads a visitor's choices at one site, up to the one that a check would evaluate now, or a page of older ones.
+pub struct ReadConsentHistory;
+
+impl Capability for ReadConsentHistory {
+    const NAME: &'static str = "read_consent_history";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read a visitor's history",
+        "Reads all that a visitor answered at a pixel's site, newest first: signed receipts, \
+         and the notice that each answered. Needs no key.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::Histories);
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = HistoryRequest;
+    type Output = History;
+
+    fn refusals() -> Vec<Error> {
+        vec![missing_field("visitor_id")]
     }
-    let site = site_of(receipts, &latest.envelope.receipt).await?;
-    let next_before = page.cut(&mut choices).map(|(signed, _)| signed.receipt.receipt_id);
-    Ok(History {
-        site: Some(site),
-        permitted: check.permitted,
-        reason: check.reason,
-        expires_at: latest.expires_at,
-        expired: latest.expired,
-        receipts: choices.into_iter().map(|choice| with_notice(receipts, choice)).collect(),
-        has_more: next_before.is_some(),
-        next_before,
-    })
+
+    async fn run(receipts: &Receipts, (): (), request: HistoryRequest) -> Result<History> {
+        let before = match present(request.before.as_deref()) {
+            Some(text) => Some(text.parse::<Uuid>().map_err(|_| wrong_before())?),
+            None => None,
+        };
+        let pixel = PixelRef::parse(&request.pixel_id);
+        let check = check::find_and_evaluate(
+            receipts,
+            Subject { visitor_id: VisitorId::parse(&request.visitor_id), required: None, pixel },
+        )
+        .await?;
+        let Some(latest) = &check.latest else { return Ok(History::NONE) };
+        let page = Page::of(before, MAX_CHOICES);
+        let mut choices = list_up_to(receipts, latest, page).await?;
+        if before.is_none() && choices.is_empty() {
+            return Ok(History::NONE);
+        }
+        let site = site_of(receipts, &latest.envelope.receipt).await?;
+        let next_before = page.cut(&mut choices).map(|(signed, _)| signed.receipt.receipt_id);
+        Ok(History {
+            site: Some(site),
+            permitted: check.permitted,
+            reason: check.reason,
+            expires_at: latest.expires_at,
+            expired: latest.expired,
+            receipts: choices.into_iter().map(|choice| with_notice(receipts, choice)).collect(),
+            has_more: next_before.is_some(),
+            next_before,
+        })
+    }
 }
 
 fn wrong_before() -> Error {

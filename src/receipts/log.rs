@@ -2,16 +2,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::log_query::{LogFilter, LogQuery, Position};
+use super::log_query::{LogFilter, LogQuery, MAX_ROWS, Position};
 use super::notice_snapshot::Shown;
 use super::receipt::{Receipt, ReceiptEnvelope};
+use super::service::Receipts;
 use super::store::reading::{self, Placed};
-use crate::accounts::access::Caller;
-use crate::error::Result;
-use crate::infra::Infra;
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result};
 use crate::pixels;
 use crate::types::ids::PixelId;
-use crate::types::paging::Page;
+use crate::types::paging::{Page, wrong_limit};
 
 /// One choice: the receipt's fields, and the receipt as it was signed.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -48,18 +51,38 @@ pub struct LogRequest {
     pub limit: String,
 }
 
-/// Reads a page of the log. Every choice recorded before the first page was read is on one of the pages,
-/// because new choices come only before them.
-pub async fn read_log(infra: &Infra, caller: &Caller, request: &LogRequest) -> Result<ConsentLog> {
-    let query = LogQuery::parse(&request.filter, &request.limit)?;
-    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    let mut connection = infra.read_pool.acquire().await?;
-    let page = Page::of(query.before, query.limit);
-    let mut rows = reading::list_page(&mut connection, &pixel_id, &query, page.rows()).await?;
-    let last = page.cut(&mut rows).map(|last| Position {
-        time: query.is_by_time().then_some(last.signed.receipt.recorded_at),
-        seq: last.seq,
-    });
-    let events = rows.into_iter().map(ConsentEvent::from).collect();
-    Ok(ConsentLog { pixel_id, events, next_before: last.map(Position::to_text) })
+/// Reads a page of a pixel's log, newest first. Every choice recorded before the first page was read is on one
+/// of the pages, because new choices come only before them.
+pub struct ReadConsentLog;
+
+impl Capability for ReadConsentLog {
+    const NAME: &'static str = "read_consent_log";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read the consent log",
+        "Reads the choices of the pixel's visitors, newest first, each with its signed receipt; \
+         older ones with `before`, until `next_before` is null.",
+    ));
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = LogRequest;
+    type Output = ConsentLog;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::InvalidState, Error::PixelNotFound, wrong_limit(MAX_ROWS)]
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: LogRequest) -> Result<ConsentLog> {
+        let LogRequest { pixel_id, filter, limit } = &request;
+        let (infra, query) = (&receipts.infra, LogQuery::parse(filter, limit)?);
+        let pixel_id = pixels::setup::find_for(infra, &caller, pixel_id).await?.pixel_id;
+        let mut connection = infra.read_pool.acquire().await?;
+        let page = Page::of(query.before, query.limit);
+        let mut rows = reading::list_page(&mut connection, &pixel_id, &query, page.rows()).await?;
+        let last = page.cut(&mut rows).map(|last| Position {
+            time: query.is_by_time().then_some(last.signed.receipt.recorded_at),
+            seq: last.seq,
+        });
+        let events = rows.into_iter().map(ConsentEvent::from).collect();
+        Ok(ConsentLog { pixel_id, events, next_before: last.map(Position::to_text) })
+    }
 }

@@ -1,11 +1,11 @@
 //! Receipts: the signed answers of visitors, and consent checks.
 
-pub mod capabilities;
 pub mod check;
 pub mod cluster;
 pub mod daily_counts;
 pub mod days;
 pub mod export;
+pub mod export_consent;
 pub mod history;
 pub mod log;
 pub mod log_query;

@@ -5,7 +5,7 @@ use super::cluster::Cluster;
 use super::notice_snapshot::Build;
 use super::record::recorder::Recorder;
 use super::record::script_builds::ScriptBuilds;
-use super::record::writing::Wakes;
+use super::record::writing::Notifiers;
 use super::signing::Signer;
 use super::storage::ReceiptStorage;
 use crate::infra::Infra;
@@ -34,8 +34,10 @@ impl Receipts {
     /// runtime.
     pub fn start(infra: Infra, sites: SiteCache, tag: Build, log: Log) -> Self {
         let metrics = &infra.metrics.receipts;
-        let notifiers =
-            Wakes { refused: infra.consent_changes.clone(), events: infra.events.written.clone() };
+        let notifiers = Notifiers {
+            refused: infra.consent_changes.clone(),
+            events: infra.events.written.clone(),
+        };
         let storage: Arc<dyn ReceiptStorage> =
             Arc::new(Cluster::new(&infra.database, metrics.clone(), notifiers));
         Self {

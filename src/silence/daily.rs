@@ -42,11 +42,11 @@ pub async fn watch_due(infra: &Infra) -> Result<()> {
         return Ok(());
     }
     while !infra.shutdown.has_begun()
-        && let Some(turn) = take_turn(infra).await?
+        && let Some(lease) = take_lease(infra).await?
     {
         let watched = watch_next(infra).await;
         let mut connection = infra.pool.acquire().await?;
-        store::turns::end_turn(&mut connection, turn, infra.clock.now()).await?;
+        store::leases::end_lease(&mut connection, lease, infra.clock.now()).await?;
         if !watched? {
             break;
         }
@@ -54,11 +54,11 @@ pub async fn watch_due(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-async fn take_turn(infra: &Infra) -> Result<Option<DateTime<Utc>>> {
+async fn take_lease(infra: &Infra) -> Result<Option<DateTime<Utc>>> {
     let mut connection = infra.pool.acquire().await?;
     let now = infra.clock.now();
     let until = now + TURN;
-    Ok(store::turns::take_turn(&mut connection, now, until).await?.then_some(until))
+    Ok(store::leases::take_lease(&mut connection, now, until).await?.then_some(until))
 }
 
 /// Watches the most overdue site; `false` if none is due.

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_told_in_the_wording_that_it_was_published_with() {
+    fn a_policy_keeps_the_wording_that_it_was_published_with() {
         for locale in all() {
             let [first, now] = [1, 2].map(|it| locale.purpose("resolution", it));
             assert_ne!(first.text, now.text, "{}", locale.lang);
@@ -218,8 +218,8 @@ mod tests {
         for locale in all() {
             // The first wording contains it in every language, so the words above are the right ones.
             assert!(speaks_of_it(&locale.purpose("resolution", 1).text), "{}", locale.lang);
-            let told = locale.purposes.values().flat_map(|it| [&it.title, &it.text]);
-            let texts = told
+            let texts_of_purposes = locale.purposes.values().flat_map(|it| [&it.title, &it.text]);
+            let texts = texts_of_purposes
                 .chain(locale.tag.values())
                 .chain(locale.policy.values())
                 .chain(locale.your_data.values());

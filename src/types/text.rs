@@ -20,9 +20,9 @@ mod tests {
     use super::listed;
 
     #[test]
-    fn names_are_told_as_people_do() {
+    fn names_are_listed_as_people_do() {
         let names = ["one", "two", "three"];
-        let told = [0, 1, 2, 3].map(|count| listed(&names[..count]));
-        assert_eq!(told, ["nothing", "one", "one and two", "one, two and three"]);
+        let lists = [0, 1, 2, 3].map(|count| listed(&names[..count]));
+        assert_eq!(lists, ["nothing", "one", "one and two", "one, two and three"]);
     }
 }

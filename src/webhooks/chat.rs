@@ -10,7 +10,7 @@ const LONGEST_FIELD: usize = 100;
 const FIELDS: [&str; 3] = ["email", "company", "title"];
 
 pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Value {
-    let (text, path) = told(kind, data);
+    let (text, path) = line_of(kind, data);
     let text = short(&text, LONGEST);
     let link = path.map(|path| format!("{base_url}{path}"));
     if format == Format::Slack {
@@ -25,7 +25,7 @@ pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Valu
     })
 }
 
-fn told(kind: &str, data: &Value) -> (String, Option<String>) {
+fn line_of(kind: &str, data: &Value) -> (String, Option<String>) {
     let host = text(&data["domain"]);
     let screen = |name: &str| {
         data["pixel_id"].as_str().map(|pixel_id| format!("/console/sites/{pixel_id}/{name}"))

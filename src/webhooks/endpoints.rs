@@ -74,8 +74,8 @@ impl Capability for CreateWebhook {
             paused_because: None,
             failing_since: None,
         };
-        let sealed = infra.webhook_encryptor.seal(endpoint.endpoint_id, secret.bytes())?;
-        store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
+        let encrypted = infra.webhook_encryptor.encrypt(endpoint.endpoint_id, secret.bytes())?;
+        store::insert_endpoint(&mut transaction, &endpoint, &encrypted).await?;
         let webhook = EndpointView::at(endpoint.clone(), now);
         let created = EndpointWithSecret { webhook, secret: secret.text() };
         once::keep(infra, &mut transaction, Some(201), &created).await?;
@@ -213,12 +213,12 @@ impl Capability for RotateWebhookSecret {
         let mut transaction = infra.pool.begin().await?;
         let mut endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
         let secret = SigningSecret::random()?;
-        let sealed = infra.webhook_encryptor.seal(endpoint_id, secret.bytes())?;
+        let encrypted = infra.webhook_encryptor.encrypt(endpoint_id, secret.bytes())?;
         let until = now + OVERLAP;
         let kind = endpoint.public_key.as_ref().map(|_| SignatureKind::V1a);
         endpoint.public_key = public_key(&secret, kind)?;
         let key = endpoint.public_key.as_deref();
-        store::update_secret(&mut transaction, endpoint_id, &sealed, key, until).await?;
+        store::update_secret(&mut transaction, endpoint_id, &encrypted, key, until).await?;
         endpoint.previous_until = Some(until);
         let webhook = EndpointView::at(endpoint.clone(), now);
         let rotated = EndpointWithSecret { webhook, secret: secret.text() };
@@ -228,7 +228,7 @@ impl Capability for RotateWebhookSecret {
     }
 }
 
-/// Whether all that an endpoint is told of concerns sites of the caller.
+/// Whether all events of an endpoint concern sites of the caller.
 pub fn is_seen_by(endpoint: &Endpoint, caller: &Caller) -> bool {
     caller.sites.include_all(endpoint.pixels.as_deref())
 }
@@ -249,8 +249,8 @@ pub async fn open_secrets(
     endpoint_id: Uuid,
 ) -> Result<Vec<SigningSecret>> {
     let found = store::find_secrets(connection, endpoint_id, infra.clock.now()).await?;
-    let open = |sealed: &Vec<u8>| infra.webhook_encryptor.open(endpoint_id, sealed);
-    let mut opened = found.sealed.iter().map(open);
+    let open = |encrypted: &Vec<u8>| infra.webhook_encryptor.decrypt(endpoint_id, encrypted);
+    let mut opened = found.encrypted.iter().map(open);
     let Some(Some(present)) = opened.next() else { return Ok(Vec::new()) };
     let secrets = [present].into_iter().chain(opened.flatten());
     Ok(secrets.map(|bytes| SigningSecret::new(bytes, found.are_public)).collect())

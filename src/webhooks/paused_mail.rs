@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::endpoint::{Endpoint, PausedBecause};
 use super::store::endpoints::find_endpoint;
 use crate::accounts::find_account;
-use crate::accounts::mails::owners_mail::{always, is_told_news};
+use crate::accounts::mails::owners_mail::{always, receives_notifications};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
@@ -28,7 +28,7 @@ pub async fn put(
     endpoint_id: Uuid,
 ) -> Result<Option<ClaimedMail>> {
     let account = find_account(connection, account_id).await?;
-    if !account.is_some_and(|account| is_told_news(&account)) {
+    if !account.is_some_and(|account| receives_notifications(&account)) {
         return Ok(None);
     }
     let new = NewMail { kind: Kind::WebhookPaused, account_id: Some(account_id), pixel_id: None };
@@ -42,7 +42,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, account_id).await?;
     let endpoint = find_endpoint(&mut connection, account_id, endpoint_id).await?;
-    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     let Some(endpoint) = endpoint.filter(|endpoint| endpoint.paused_at.is_some()) else {
         return Ok(None);
     };

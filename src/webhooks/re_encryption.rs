@@ -1,6 +1,6 @@
 use uuid::Uuid;
 
-use super::store::sealed;
+use super::store::encrypted;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::encryption::Encryptor;
@@ -9,35 +9,34 @@ const BATCH: i64 = 1_000;
 
 /// Re-encrypts what another receipt secret encrypted, and logs endpoints whose secret cannot be decrypted.
 pub async fn re_encrypt_all(infra: &Infra) -> Result<()> {
-    let (mut resealed, mut lost, mut last) = (0, 0, Uuid::nil());
+    let (mut re_encrypted, mut lost, mut last) = (0, 0, Uuid::nil());
     while !infra.shutdown.has_begun() {
         let mut connection = infra.pool.acquire().await?;
-        let endpoints = sealed::list_sealed(&mut connection, last, BATCH).await?;
+        let endpoints = encrypted::list_encrypted(&mut connection, last, BATCH).await?;
         let Some(end) = endpoints.last() else { break };
         last = end.endpoint_id;
         for endpoint in &endpoints {
-            let secret =
-                looked_at(&infra.webhook_encryptor, endpoint.endpoint_id, &endpoint.secret)?;
-            lost += u64::from(matches!(secret, Sealed::Lost));
+            let secret = checked(&infra.webhook_encryptor, endpoint.endpoint_id, &endpoint.secret)?;
+            lost += u64::from(matches!(secret, Checked::Lost));
             let previous = endpoint.previous_secret.as_deref();
             let previous = previous
-                .map(|sealed| looked_at(&infra.webhook_encryptor, endpoint.endpoint_id, sealed))
+                .map(|encrypted| checked(&infra.webhook_encryptor, endpoint.endpoint_id, encrypted))
                 .transpose()?;
-            let (secret, previous) = (secret.anew(), previous.and_then(Sealed::anew));
+            let (secret, previous) = (secret.renewed(), previous.and_then(Checked::renewed));
             if secret.is_some() || previous.is_some() {
-                sealed::update_sealed(&mut connection, endpoint, secret, previous).await?;
-                resealed += 1;
+                encrypted::update_encrypted(&mut connection, endpoint, secret, previous).await?;
+                re_encrypted += 1;
             }
         }
     }
-    tell(resealed, lost);
+    log_result(re_encrypted, lost);
     Ok(())
 }
 
-fn tell(resealed: u64, lost: u64) {
-    if resealed > 0 {
+fn log_result(re_encrypted: u64, lost: u64) {
+    if re_encrypted > 0 {
         tracing::info!(
-            webhooks = resealed,
+            webhooks = re_encrypted,
             "the first receipt secret seals the secrets of these webhooks now"
         );
     }
@@ -51,25 +50,25 @@ fn tell(resealed: u64, lost: u64) {
     }
 }
 
-enum Sealed {
-    Well,
+enum Checked {
+    Current,
     /// Encrypted with another one; contains the re-encrypted secret.
-    Anew(Vec<u8>),
+    Renewed(Vec<u8>),
     Lost,
 }
 
-impl Sealed {
-    fn anew(self) -> Option<Vec<u8>> {
-        if let Self::Anew(sealed) = self { Some(sealed) } else { None }
+impl Checked {
+    fn renewed(self) -> Option<Vec<u8>> {
+        if let Self::Renewed(encrypted) = self { Some(encrypted) } else { None }
     }
 }
 
-fn looked_at(encryptor: &Encryptor, endpoint_id: Uuid, sealed: &[u8]) -> Result<Sealed> {
-    if encryptor.is_current(endpoint_id, sealed) {
-        return Ok(Sealed::Well);
+fn checked(encryptor: &Encryptor, endpoint_id: Uuid, encrypted: &[u8]) -> Result<Checked> {
+    if encryptor.is_current(endpoint_id, encrypted) {
+        return Ok(Checked::Current);
     }
-    match encryptor.open(endpoint_id, sealed) {
-        Some(secret) => Ok(Sealed::Anew(encryptor.seal(endpoint_id, &secret)?)),
-        None => Ok(Sealed::Lost),
+    match encryptor.decrypt(endpoint_id, encrypted) {
+        Some(secret) => Ok(Checked::Renewed(encryptor.encrypt(endpoint_id, &secret)?)),
+        None => Ok(Checked::Lost),
     }
 }

@@ -70,7 +70,7 @@ async fn pictures_are_listed_newest_first_and_read_as_they_were_taken() {
         list(&format!("?{query}")).await.invalid(&["query", field]);
     }
     let log = Log::new(infra(&app.database, app.clock.clone(), &[LOG_KEY]));
-    log.seal().await.unwrap();
+    log.append_pending().await.unwrap();
     let logged = list("?language=de").await.expect(200)["screenshots"][0].clone();
     assert_eq!(logged["list_sha256"], german.list_sha256());
     assert!(logged["log_entry"].is_i64(), "{logged}");

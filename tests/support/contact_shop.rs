@@ -128,7 +128,7 @@ impl ContactShop {
         self.app.read(&self.ann.key, &path).await.expect(200)
     }
 
-    /// Waits until so many entries are listed.
+    /// Waits until this number of entries is listed.
     pub async fn withdrawn_are(&self, count: usize) -> Vec<Value> {
         let started = Instant::now();
         loop {
@@ -142,7 +142,7 @@ impl ContactShop {
         }
     }
 
-    /// Waits until so many rows of contacts are there.
+    /// Waits until this number of rows of contacts exists.
     pub async fn rows_are(&self, count: i64) {
         let started = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Servers of customers that are told what happens.
+//! Servers of customers that receive events.
 
 use std::process::Command;
 use std::sync::Arc;

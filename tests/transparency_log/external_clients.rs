@@ -26,7 +26,7 @@ async fn grown(folder: &Path) -> Arc<TestDatabase> {
     for size in SIZES {
         let more = sqlx::query(PUBLISH_MANY).bind(before).bind(size - before);
         more.execute(&pool).await.unwrap();
-        log.seal().await.unwrap();
+        log.append_pending().await.unwrap();
         let note = query_scalar::<_, String>("SELECT checkpoint FROM log_head");
         let note = note.fetch_one(&pool).await.unwrap();
         assert_eq!(parse(&note).0, usize::try_from(size).unwrap());

@@ -91,7 +91,7 @@ async fn the_hash_of_a_report_is_an_entry_of_the_log() {
     let again = app.call(Method::POST, &path(&pixel), &ann.key, report.body()).await.expect(201);
     assert_eq!(again, stored);
     let log = Log::new(infra(&app.database, app.clock.clone(), &[LOG_KEY]));
-    log.seal().await.unwrap();
+    log.append_pending().await.unwrap();
     let list = app.call(Method::GET, &path(&pixel), &ann.key, Value::Null).await.expect(200);
     assert_eq!(list["reports"].as_array().unwrap().len(), 1);
     assert!(list["reports"][0]["log_entry"].is_i64(), "{list}");

@@ -292,8 +292,8 @@ pub async fn prove_change(
     let mut shown = Shown::NewMailbox;
     if let Some(code) = codes.present {
         let (address, asker) = (Email::parse(&account.email)?, asker.at_present_mailbox());
-        let judged = evaluate(connection, now, &asker, purpose, &address, Some(code)).await?;
-        if let Err(refusal) = judged {
+        let evaluated = evaluate(connection, now, &asker, purpose, &address, Some(code)).await?;
+        if let Err(refusal) = evaluated {
             return Ok(Err(refusal));
         }
         use_up(connection, &asker, purpose).await?;

@@ -1,4 +1,4 @@
-//! Who calls with the token of an app: an account, within what a member has allowed.
+//! The caller with the token of an app: an account, within what a member has allowed.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;

@@ -195,8 +195,8 @@ async fn issue_with_token(
     let terms = request.terms(KeyOrigin::SignupToken, now, actor);
     let token = Some(token);
     let key = issue_key_for_signup(&mut transaction, now, &account_id, token, terms).await?;
-    let told = (key.prefix(), terms.name, terms.scope);
-    let mail = safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
+    let details = (key.prefix(), terms.name, terms.scope);
+    let mail = safety::put_new_key(&mut transaction, infra, &account_id, details, actor).await?;
     let issued = IssuedKey::new(&key, &terms);
     once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
@@ -234,8 +234,9 @@ async fn issue_with_key(
     // A key that ends leaves none behind that lasts longer.
     terms.expires_at = terms.expires_at.into_iter().chain(end).min();
     let key = issue_api_key(&mut transaction, now, account_id, terms).await?;
-    let told = (key.prefix(), terms.name, terms.scope);
-    let mail = safety::put_new_key(&mut transaction, infra, account_id, told, terms.actor).await?;
+    let details = (key.prefix(), terms.name, terms.scope);
+    let mail =
+        safety::put_new_key(&mut transaction, infra, account_id, details, terms.actor).await?;
     let issued = IssuedKey::new(&key, &terms);
     once::keep(infra, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;

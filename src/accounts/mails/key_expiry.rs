@@ -1,10 +1,10 @@
-//! The end of keys: owners are told seven days before, and the activity log has it.
+//! The end of keys: owners are notified seven days before, and the activity log records it.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::facts::shown;
-use super::owners_mail::{is_told_news, wanted};
+use super::owners_mail::{receives_notifications, wanted};
 use super::switch::MailSwitch;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
@@ -27,7 +27,7 @@ struct Expiring {
 }
 
 /// Tells the owners whose keys expire soon. Without a mail server, nothing is recorded.
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
@@ -41,21 +41,21 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
         if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
             break;
         }
-        let attempt = tell(infra, key).await?;
+        let attempt = notify(infra, key).await?;
         failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
     }
     Ok(())
 }
 
-async fn tell(infra: &Infra, key: &ExpiringKey) -> Result<Option<Attempt>> {
+async fn notify(infra: &Infra, key: &ExpiringKey) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let ExpiringKey { account_id, prefix } = key;
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, account_id).await?;
-    if !store::update_expiry_told(&mut transaction, prefix, infra.clock.now()).await? {
+    if !store::update_expiry_notified(&mut transaction, prefix, infra.clock.now()).await? {
         return Ok(None);
     }
-    let mail = match account.filter(is_told_news) {
+    let mail = match account.filter(receives_notifications) {
         Some(_) => {
             let account_id = Some(account_id);
             let new = NewMail { kind: Kind::KeyExpiring, account_id, pixel_id: None };
@@ -75,7 +75,8 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let Expiring { prefix } = infra.outbox.secrets(mail)?;
     let (Some(account_id), now) = (&mail.account_id, infra.clock.now()) else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
-    let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
+    let account =
+        store::find_account(&mut connection, account_id).await?.filter(receives_notifications);
     let end = store::find_end_of_key(&mut connection, account_id, &prefix, now).await?;
     let (Some(account), Some(end)) = (account, end) else { return Ok(None) };
     let notice = notice(infra, prefix, end.name.as_deref(), end.expires_at);

@@ -12,7 +12,7 @@ use crate::infra::smtp::{Notice, RenderedMail};
 use crate::types::email::Email;
 
 /// Whether the account is active and its address confirmed. Other accounts receive no notifications.
-pub fn is_told_news(account: &Account) -> bool {
+pub fn receives_notifications(account: &Account) -> bool {
     account.status == Status::Active
         && account.is_verified()
         && account.account_id.as_str() != DEMO_ACCOUNT

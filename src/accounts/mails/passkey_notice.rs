@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use super::facts::{moment, shown};
-use super::owners_mail::is_told_news;
+use super::owners_mail::receives_notifications;
 use crate::accounts::account::Account;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -25,7 +25,7 @@ pub async fn put_changed_passkey(
     account: &Account,
     change: &ChangedPasskey,
 ) -> Result<Option<ClaimedMail>> {
-    if !is_told_news(account) {
+    if !receives_notifications(account) {
         return Ok(None);
     }
     let account_id = Some(&account.account_id);

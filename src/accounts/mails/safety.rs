@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use super::facts::{moment, shown};
-use super::owners_mail::{is_told_news, to};
+use super::owners_mail::{receives_notifications, to};
 use super::passkey_notice::{ChangedPasskey, passkey_notice};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
@@ -45,7 +45,7 @@ pub async fn put_new_key(
 ) -> Result<Option<ClaimedMail>> {
     let made_at = infra.clock.now();
     let account = store::find_account(connection, account_id).await?;
-    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     if is_first_step(connection, &account, made_at).await? {
         return Ok(None);
     }
@@ -93,7 +93,7 @@ pub async fn put_new_sign_in(
     browser: &str,
     by: SignInMethod,
 ) -> Result<Option<ClaimedMail>> {
-    if !is_told_news(account) {
+    if !receives_notifications(account) {
         return Ok(None);
     }
     let (address, browser) = (address.to_owned(), browser.to_owned());
@@ -105,7 +105,7 @@ pub async fn put_new_sign_in(
 
 #[derive(Deserialize, Serialize)]
 pub struct NewGrant {
-    /// What the app calls itself.
+    /// The app's own name.
     pub app: String,
     pub host: Option<String>,
     pub scope: Scope,
@@ -122,7 +122,7 @@ pub async fn put_new_grant(
 ) -> Result<Option<ClaimedMail>> {
     let (account_id, kind) = (&account.account_id, EventKind::AppConnected);
     let since = grant.at - ONE_DAY;
-    if !is_told_news(account)
+    if !receives_notifications(account)
         || store::count_events_since(connection, account_id, kind, since).await? > MOST_KEYS
     {
         return Ok(None);
@@ -158,14 +158,16 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     };
     if let Some((notice, address)) = to_member {
         let membership = membership_in(&mut connection, account_id, &address).await?;
-        let account = membership.map(|membership| membership.account).filter(is_told_news);
+        let account =
+            membership.map(|membership| membership.account).filter(receives_notifications);
         return account.map(|account| to(infra, &account, &address, notice)).transpose();
     }
     let notice = match mail.kind {
         Kind::NewGrant => grant_notice(infra, infra.outbox.secrets::<NewGrant>(mail)?),
         _ => key_notice(infra, infra.outbox.secrets::<NewKey>(mail)?),
     };
-    let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
+    let account =
+        store::find_account(&mut connection, account_id).await?.filter(receives_notifications);
     account.map(|account| to(infra, &account, &account.email, notice)).transpose()
 }
 

@@ -133,7 +133,7 @@ pub async fn list_unnotified_trials(
 
 /// Records how many days before its end an account was notified; `false` when it was notified of as
 /// many or fewer days before.
-pub async fn update_trial_told(
+pub async fn update_trial_notified(
     connection: &mut PgConnection,
     account_id: &AccountId,
     days: i16,

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::owners_mail::{is_told_news, wanted};
+use super::owners_mail::{receives_notifications, wanted};
 use super::store;
 use super::switch::MailSwitch;
 use crate::accounts::account::{Account, Plan};
@@ -24,7 +24,7 @@ struct Notified {
 }
 
 /// Notifies the owners whose trial ends. Without a mail server, nothing is recorded.
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
@@ -36,16 +36,16 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
             let mut connection = infra.pool.acquire().await?;
             store::list_unnotified_trials(&mut connection, now, early, late, PAGE).await?
         };
-        let mut told = 0;
+        let mut attempted = 0;
         for account_id in &due {
             if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
-            let attempt = tell(infra, account_id).await?;
-            told += u32::from(attempt.is_some());
+            let attempt = notify(infra, account_id).await?;
+            attempted += u32::from(attempt.is_some());
             failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
         }
-        if told == 0 {
+        if attempted == 0 {
             return Ok(());
         }
     }
@@ -55,13 +55,13 @@ fn days(days: i16) -> Duration {
     Duration::days(days.into())
 }
 
-async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
+async fn notify(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let due = account.as_ref().and_then(|account| step(account, infra.clock.now()));
     let Some(days) = due else { return Ok(None) };
-    if !store::update_trial_told(&mut transaction, account_id, days).await? {
+    if !store::update_trial_notified(&mut transaction, account_id, days).await? {
         return Ok(None);
     }
     let new = NewMail { kind: Kind::TrialEnding, account_id: Some(account_id), pixel_id: None };
@@ -74,7 +74,8 @@ async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> 
 
 fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {
     let left = account.trial_ends_at - now;
-    let in_trial = account.plan == Plan::Free && is_told_news(account) && left > Duration::zero();
+    let in_trial =
+        account.plan == Plan::Free && receives_notifications(account) && left > Duration::zero();
     if !in_trial || left > days(EARLY) {
         return None;
     }

@@ -41,7 +41,7 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, &account_id).await?;
     let account = genuine(infra, account, switch, &tag)?;
-    told(&mut connection, &account, switch).await
+    unsubscribable(&mut connection, &account, switch).await
 }
 
 pub async fn turn_off(infra: &Infra, token: &str) -> Result<Unsubscribable> {
@@ -52,12 +52,12 @@ pub async fn turn_off(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     // The holder of the link can read the mailbox.
     let (now, actor) = (infra.clock.now(), Actor::Member(account.email.clone()));
     turn(&mut transaction, now, &account_id, &actor, switch, false).await?;
-    let told = told(&mut transaction, &account, switch).await?;
+    let unsubscribable = unsubscribable(&mut transaction, &account, switch).await?;
     transaction.commit().await?;
-    Ok(told)
+    Ok(unsubscribable)
 }
 
-async fn told(
+async fn unsubscribable(
     connection: &mut PgConnection,
     account: &Account,
     switch: MailSwitch,

@@ -51,7 +51,7 @@ pub struct RoleChange {
     pub code: Option<String>,
 }
 
-/// Who may act for the account.
+/// Lists the members of the account.
 pub struct ListMembers;
 
 impl Capability for ListMembers {

@@ -32,11 +32,11 @@ pub struct Finished {
 /// except after a sign-up or a repeated sign-in.
 pub struct FinishSignIn;
 
-/// What the browser sends.
+/// The secret and the code, as the browser sends them.
 pub struct SignInProof {
     pub secret: Option<String>,
     pub code: String,
-    /// What the browser is called in the list of sessions.
+    /// The browser's name in the list of sessions.
     pub browser: String,
     /// The secret of the session that it has already.
     pub former: Option<String>,

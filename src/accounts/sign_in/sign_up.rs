@@ -62,7 +62,7 @@ pub struct SignUpRequest {
     pub former: Option<String>,
 }
 
-/// What comes next.
+/// The next step.
 pub enum SignUpStep {
     /// The digits of the mail.
     Code(StartedSignIn),
@@ -109,7 +109,7 @@ impl Capability for SignUp {
     }
 }
 
-/// Where no mail is sent, the link in the answer confirms the address.
+/// Confirms the address with the link in the answer, if no mail is sent.
 async fn confirm_at_once(
     infra: &Infra,
     opened: OpenedAccount,

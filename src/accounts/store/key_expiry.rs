@@ -9,7 +9,7 @@ pub struct ExpiringKey {
     pub prefix: String,
 }
 
-/// Keys that work, expire until a time, and whose owners have not been told. Those that were issued for a week
+/// Keys that work, expire until a time, and whose owners have not been notified. Those that were issued for a week
 /// or less are left out.
 pub async fn list_expiring_keys(
     connection: &mut PgConnection,
@@ -33,8 +33,8 @@ pub async fn list_expiring_keys(
     Ok(keys)
 }
 
-/// Returns `false` when the owner has been told, or the key was revoked.
-pub async fn update_expiry_told(
+/// Returns `false` when the owner has been notified, or the key was revoked.
+pub async fn update_expiry_notified(
     connection: &mut PgConnection,
     prefix: &str,
     now: DateTime<Utc>,

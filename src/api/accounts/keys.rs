@@ -43,7 +43,7 @@ async fn issue_api_key(
     Ok(Custom(Status::Created, Json(issued)))
 }
 
-/// What a body asks for. A body was never needed, so whatever is no JSON object asks for nothing. A broken object is
+/// Reads the requested terms of a key. A body was never needed, so whatever is no JSON object asks for nothing. A broken object is
 /// refused: it may ask for less than a key without restrictions.
 fn key_request(body: &Body) -> Result<KeyRequest> {
     match body.0.trim_ascii_start().starts_with(b"{") {

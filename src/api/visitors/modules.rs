@@ -3,7 +3,7 @@ use rocket::{State, get};
 use crate::app::App;
 use crate::delivery::bundles::{Configured, Script};
 use crate::delivery::configs::{BaseConfig, PlaceholdersConfig, RecheckConfig};
-use crate::delivery::table::ScriptKey;
+use crate::delivery::script_cache::ScriptKey;
 use crate::error::Result;
 use crate::http::client::AcceptLanguage;
 use crate::http::described::described_routes;

@@ -8,7 +8,7 @@ use crate::accounts::account::Status;
 use crate::app::App;
 use crate::delivery::bundles::Script;
 use crate::delivery::configs::{BaseConfig, PopupConfig, PreferencesConfig, TagConfig};
-use crate::delivery::table::ScriptKey;
+use crate::delivery::script_cache::ScriptKey;
 use crate::error::{Error, Result};
 use crate::http::client::AcceptLanguage;
 use crate::http::described::described_routes;
@@ -17,7 +17,7 @@ use crate::http::prebuilt::PrebuiltScript;
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
-use crate::infra::limits::pace::Turn;
+use crate::infra::limits::account_rate::OperationKind;
 use crate::types::ids::{PixelId, PixelRef};
 use crate::types::locales;
 
@@ -48,7 +48,7 @@ async fn consent_tag(
     let named = app.sites.find_named(name).await?.ok_or(Error::ConsentTagNotFound)?;
     let (site, pixel_id) = (&named.site, named.pixel_id());
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
-    app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
+    app.infra.account_rates.wait(OperationKind::Read, &site.pixel.account_id).await?;
     if !named.is_test() {
         site.known_use.note_served(&app.infra, &pixel_id);
     }
@@ -154,7 +154,7 @@ refusals!(TagRefusals: [] PixelNotFound);
 #[get("/pixels/<pixel>/p.js")]
 async fn tag(app: &State<App>, pixel: &str) -> Result<Redirect> {
     let pixel = PixelRef::parse(pixel).ok_or(Error::PixelNotFound)?;
-    // The way to the tag is told whether the database answers or not.
+    // The answer does not depend on the database.
     if let Ok(Some(site)) = app.sites.find(&pixel).await
         && site.pixel.owner_status == Status::Active
     {
@@ -196,7 +196,7 @@ async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
     });
     let Some(named) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
     let site = &named.site;
-    app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
+    app.infra.account_rates.wait(OperationKind::Read, &site.pixel.account_id).await?;
     if named.is_test() {
         return Ok(Json(TagPixel { pixel_id: Some(named.pixel_id()) }));
     }

@@ -12,7 +12,7 @@ use crate::http::request_id::Arrival;
 use crate::infra::limits::per_client::{Client, Limit};
 use crate::receipts::record::Provenance;
 
-/// What is known before the body is read.
+/// The properties of a request that are known before its body is read.
 pub struct Visit<'r> {
     pub provenance: Provenance,
     client: Client<'r>,

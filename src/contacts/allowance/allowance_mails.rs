@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::coverage::{Coverage, contacts_included, month_of, next_month};
 use crate::accounts::account::Account;
-use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
 use crate::contacts::store::usage as store;
@@ -25,7 +25,7 @@ struct Notified {
 }
 
 /// Notifies owners about the current month. Without a mail server, nothing is recorded.
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
@@ -40,7 +40,7 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
             if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
-            let waits = tell(infra, account_id, month).await? == Some(Attempt::Waiting);
+            let waits = notify(infra, account_id, month).await? == Some(Attempt::Waiting);
             failures = if waits { failures + 1 } else { 0 };
         }
         let Some(last) = due.last() else { return Ok(()) };
@@ -48,15 +48,21 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
     }
 }
 
-async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result<Option<Attempt>> {
+async fn notify(
+    infra: &Infra,
+    account_id: &AccountId,
+    month: NaiveDate,
+) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let now = infra.clock.now();
-    let Some(account) = account.filter(|account| is_told(account, now)) else { return Ok(None) };
+    let Some(account) = account.filter(|account| is_recipient(account, now)) else {
+        return Ok(None);
+    };
     let account_id = &account.account_id;
-    let told = store::update_told(&mut transaction, account_id, month).await?;
-    let Some(percent) = told else { return Ok(None) };
+    let notified = store::update_notified(&mut transaction, account_id, month).await?;
+    let Some(percent) = notified else { return Ok(None) };
     let new =
         NewMail { kind: Kind::AllowanceReached, account_id: Some(account_id), pixel_id: None };
     let mail = infra.outbox.put(&mut transaction, new, &Notified { percent, month }).await?;
@@ -66,39 +72,41 @@ async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result
     infra.outbox.deliver(&mail, rendered).await.map(Some)
 }
 
-fn is_told(account: &Account, now: DateTime<Utc>) -> bool {
+fn is_recipient(account: &Account, now: DateTime<Utc>) -> bool {
     let is_bounded = contacts_included(account.plan).is_some();
-    is_bounded && is_told_news(account) && Coverage::of(account).ended(now).is_none()
+    is_bounded && receives_notifications(account) && Coverage::of(account).ended(now).is_none()
 }
 
 /// Renders the mail; `None` once the month is over, more was reached, or such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
-    let told = infra.outbox.secrets::<Notified>(mail)?;
+    let notified = infra.outbox.secrets::<Notified>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let now = infra.clock.now();
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, account_id).await?;
-    let Some(account) = account.filter(|account| is_told(account, now)) else { return Ok(None) };
-    let used = reached(&mut connection, account_id, &told, now).await?;
+    let Some(account) = account.filter(|account| is_recipient(account, now)) else {
+        return Ok(None);
+    };
+    let used = reached(&mut connection, account_id, &notified, now).await?;
     let (Some(used), Some(included)) = (used, contacts_included(account.plan)) else {
         return Ok(None);
     };
-    let notice = notice(infra, told.percent, used, included, now);
+    let notice = notice(infra, notified.percent, used, included, now);
     wanted(&mut connection, infra, &account, MailSwitch::Allowance, notice).await
 }
 
 async fn reached(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    told: &Notified,
+    notified: &Notified,
     now: DateTime<Utc>,
 ) -> Result<Option<i64>> {
-    if told.month != month_of(now) {
+    if notified.month != month_of(now) {
         return Ok(None);
     }
-    let percent = store::find_reached(connection, account_id, told.month).await?;
-    match percent == told.percent {
-        true => store::find_usage(connection, account_id, told.month).await.map(Some),
+    let percent = store::find_reached(connection, account_id, notified.month).await?;
+    match percent == notified.percent {
+        true => store::find_usage(connection, account_id, notified.month).await.map(Some),
         false => Ok(None),
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::{Coverage, PausedBecause};
 use crate::accounts::account::Account;
-use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
 use crate::contacts::store::usage as store;
@@ -27,7 +27,7 @@ struct Notified {
 }
 
 /// Notifies the owners whose trial or paid period has ended. Without a mail server, nothing is recorded.
-pub async fn tell_owners(infra: &Infra) -> Result<()> {
+pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
@@ -44,23 +44,23 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
             if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
-            let waits = tell(infra, account_id).await? == Some(Attempt::Waiting);
+            let waits = notify(infra, account_id).await? == Some(Attempt::Waiting);
             failures = if waits { failures + 1 } else { 0 };
         }
     }
 }
 
-async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
+async fn notify(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let now = infra.clock.now();
     let end = account.as_ref().and_then(|account| Some((account, end_of(account, now)?.1)));
     let Some((account, ended_at)) = end else { return Ok(None) };
-    if !store::update_end_told(&mut transaction, account_id, ended_at).await? {
+    if !store::update_end_notified(&mut transaction, account_id, ended_at).await? {
         return Ok(None);
     }
-    let mail = if is_told_news(account) && now - ended_at < NEWS {
+    let mail = if receives_notifications(account) && now - ended_at < NEWS {
         let account_id = Some(account_id);
         let new = NewMail { kind: Kind::CoverageEnded, account_id, pixel_id: None };
         infra.outbox.put(&mut transaction, new, &Notified { ended_at }).await?
@@ -80,12 +80,12 @@ fn end_of(account: &Account, now: DateTime<Utc>) -> Option<(PausedBecause, DateT
 
 /// Renders the mail; `None` once the account has paid, or where such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
-    let told = infra.outbox.secrets::<Notified>(mail)?;
+    let notified = infra.outbox.secrets::<Notified>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, account_id).await?;
-    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
-    let end = end_of(&account, infra.clock.now()).filter(|(_, at)| *at == told.ended_at);
+    let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
+    let end = end_of(&account, infra.clock.now()).filter(|(_, at)| *at == notified.ended_at);
     let Some((because, ended_at)) = end else { return Ok(None) };
     let switch = match because {
         PausedBecause::TrialEnded => MailSwitch::TrialEnding,

@@ -88,7 +88,7 @@ pub async fn store_contacts(
     let spent = allowance::spend(&mut transaction, now, &owner, count).await?;
     let ids = people.write(&mut transaction, &pixel_id).await?;
     let happened = Happened { pixel_id: &pixel_id, ids: &ids, percent: spent.now_reached, now };
-    let is_told = happened.note(&mut transaction, &subscribers).await?;
+    let is_wanted = happened.note(&mut transaction, &subscribers).await?;
     let mut invalidation = Invalidation::none();
     if spent.now_paused {
         invalidation.add_account(&owner.account_id);
@@ -96,7 +96,7 @@ pub async fn store_contacts(
     let answer = Stored { pixel_id, stored, refused };
     once::keep(infra, &mut transaction, Some(200), &answer).await?;
     infra.changes.commit(transaction, &invalidation).await?;
-    if is_told {
+    if is_wanted {
         infra.events.wake();
     }
     let (new, updated) = (people.new.len(), people.known.len());

@@ -14,7 +14,7 @@ use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// What a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
+/// Finds what a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
 /// so that who was stored a moment ago is found.
 pub struct FindContact;
 

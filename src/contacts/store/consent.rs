@@ -107,14 +107,14 @@ pub async fn list_evaluated(
     .fetch_all(&mut *connection)
     .await?;
     let is_in_force = is_consent_in_force(connection, pixel_id).await?;
-    let judged = rows.into_iter().map(|row| EvaluatedContact {
+    let evaluated = rows.into_iter().map(|row| EvaluatedContact {
         id: row.id,
         is_hidden: row.is_hidden,
         bound: row.visitor_id.zip(row.receipt_id),
         is_current: row.is_current,
         is_in_force,
     });
-    Ok(judged.collect())
+    Ok(evaluated.collect())
 }
 
 /// Whether the pixel's consent is in force. Queried after the evaluation, so that it also fails

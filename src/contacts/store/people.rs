@@ -102,6 +102,23 @@ pub async fn find_name(
     Ok(name)
 }
 
+/// Selects the ids of people of whom a field begins with a text, each with the number of the field. The fields are
+/// given as columns of the result and the function whose index is read.
+macro_rules! list_beginning {
+    ([$($columns:literal of $field:literal),+], $others:literal, $($argument:expr),+ $(,)?) => {
+        query!(
+            $("(SELECT " + $columns + " FROM contacts
+          WHERE pixel_id = $1 AND " + $field + "(contact) COLLATE \"C\" >= folded($2)
+              AND " + $field + "(contact) COLLATE \"C\" < folded($2) || chr(1114111)
+              AND hidden_at IS NULL
+          ORDER BY " + $field + "(contact) COLLATE \"C\", id LIMIT $3)
+         UNION ALL
+         " +)+ $others,
+            $($argument),+
+        )
+    };
+}
+
 /// The ids of people of whom a field begins with a text, or whose hash is given, each with the number of the
 /// field. For every field the first ones in its order, at most `limit`.
 pub async fn list_matching(
@@ -111,32 +128,14 @@ pub async fn list_matching(
     hem: Option<Hem>,
     limit: i64,
 ) -> Result<Vec<(i32, i64)>> {
-    let rows = query!(
-        "(SELECT 1 AS \"field!\", id AS \"id!\" FROM contacts
-          WHERE pixel_id = $1 AND person_name(contact) COLLATE \"C\" >= folded($2)
-              AND person_name(contact) COLLATE \"C\" < folded($2) || chr(1114111)
-              AND hidden_at IS NULL
-          ORDER BY person_name(contact) COLLATE \"C\", id LIMIT $3)
-         UNION ALL
-         (SELECT 2, id FROM contacts
-          WHERE pixel_id = $1 AND person_last_name(contact) COLLATE \"C\" >= folded($2)
-              AND person_last_name(contact) COLLATE \"C\" < folded($2) || chr(1114111)
-              AND hidden_at IS NULL
-          ORDER BY person_last_name(contact) COLLATE \"C\", id LIMIT $3)
-         UNION ALL
-         (SELECT 3, id FROM contacts
-          WHERE pixel_id = $1 AND person_company(contact) COLLATE \"C\" >= folded($2)
-              AND person_company(contact) COLLATE \"C\" < folded($2) || chr(1114111)
-              AND hidden_at IS NULL
-          ORDER BY person_company(contact) COLLATE \"C\", id LIMIT $3)
-         UNION ALL
-         (SELECT 4, id FROM contacts
-          WHERE pixel_id = $1 AND person_email(contact) COLLATE \"C\" >= folded($2)
-              AND person_email(contact) COLLATE \"C\" < folded($2) || chr(1114111)
-              AND hidden_at IS NULL
-          ORDER BY person_email(contact) COLLATE \"C\", id LIMIT $3)
-         UNION ALL
-         (SELECT 5, id FROM contacts WHERE pixel_id = $1 AND hem = $4 AND hidden_at IS NULL)",
+    let rows = list_beginning!(
+        [
+            "1 AS \"field!\", id AS \"id!\"" of "person_name",
+            "2, id" of "person_last_name",
+            "3, id" of "person_company",
+            "4, id" of "person_email"
+        ],
+        "(SELECT 5, id FROM contacts WHERE pixel_id = $1 AND hem = $4 AND hidden_at IS NULL)",
         pixel_id.as_str(),
         beginning,
         limit,

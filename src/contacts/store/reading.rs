@@ -24,7 +24,7 @@ const NOTHING: Activity = (None, None, None);
 /// Selects contacts by the rest of a `SELECT`. Columns about changes are read only where needed:
 /// they cost time.
 macro_rules! list_placed {
-    ($connection:ident, $changes:literal, |$row:ident| $told:expr, $rest:literal, $($argument:expr),+ $(,)?) => {{
+    ($connection:ident, $changes:literal, |$row:ident| $activity:expr, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let rows = query!(
             "SELECT id, hem AS \"hem: Hem\", resolved_at,
                  contact AS \"contact: Json<Box<RawValue>>\", visitor_id IS NOT NULL AS \"is_bound!\""
@@ -36,7 +36,7 @@ macro_rules! list_placed {
         .fetch_all($connection)
         .await?;
         let placed = rows.into_iter().map(|$row| {
-            let (change, last_seen_at, visits): Activity = $told;
+            let (change, last_seen_at, visits): Activity = $activity;
             PlacedContact {
                 place: change.unwrap_or($row.id),
                 is_bound: $row.is_bound,

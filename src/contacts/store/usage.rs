@@ -69,7 +69,7 @@ pub async fn list_unnotified(
 }
 
 /// Records the notification; returns the percentage, unless it was recorded before.
-pub async fn update_told(
+pub async fn update_notified(
     connection: &mut PgConnection,
     account_id: &AccountId,
     month: NaiveDate,
@@ -152,7 +152,7 @@ pub async fn list_end_unnotified(
 }
 
 /// Records the notification of an end; `false` if it was recorded before.
-pub async fn update_end_told(
+pub async fn update_end_notified(
     connection: &mut PgConnection,
     account_id: &AccountId,
     ended_at: DateTime<Utc>,

@@ -24,7 +24,7 @@ pub async fn apply_all(infra: &Infra) -> Result<()> {
 /// Applies the next step; `false` without one, or when another node is applying one.
 async fn apply_step(infra: &Infra) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
-    if !store::take_turn(&mut transaction).await? {
+    if !store::take_lock(&mut transaction).await? {
         return Ok(false);
     }
     let now = infra.clock.now();
@@ -42,7 +42,7 @@ async fn apply_step(infra: &Infra) -> Result<bool> {
             Some(now + AFTER_FAILURE)
         }
     };
-    store::update_turn(&mut transaction, import_id, retry_at).await?;
+    store::postpone(&mut transaction, import_id, retry_at).await?;
     transaction.commit().await?;
     Ok(true)
 }

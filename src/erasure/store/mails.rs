@@ -56,7 +56,7 @@ pub async fn list_unreminded(
 
 /// Records that an account was notified of all open requests; `false` when another node has, after
 /// `mailed_after`. The account's row must be locked.
-pub async fn update_told(
+pub async fn update_notified(
     connection: &mut PgConnection,
     account_id: &AccountId,
     now: DateTime<Utc>,
@@ -84,7 +84,7 @@ pub async fn update_told(
     Ok(noted.rows_affected() == 1)
 }
 
-/// As [`update_told`], for a reminder of those that are due until `due_until`.
+/// As [`update_notified`], for a reminder of those that are due until `due_until`.
 pub async fn update_reminded(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -34,29 +34,29 @@ pub fn page_policy_with_forms_to(source: &str) -> String {
 
 /// A route's own headers, found in one pass, for the reason in [`header_of`].
 #[derive(Default)]
-struct Said {
+struct PresentHeaders {
     is_page: bool,
     is_script: bool,
-    says_how_kept: bool,
+    has_cache_control: bool,
     has_policy: bool,
-    says_what_is_referred: bool,
+    has_referrer_policy: bool,
 }
 
-impl Said {
+impl PresentHeaders {
     fn in_headers(headers: &HeaderMap<'_>) -> Self {
-        let mut said = Self::default();
+        let mut present = Self::default();
         for header in headers.iter() {
             if header.name == "Content-Type" {
                 // The types are our own, so a part of the text is enough. Parsing would cost more
                 // than the rest.
-                said.is_page = header.value.starts_with("text/html");
-                said.is_script = header.value.contains("/javascript");
+                present.is_page = header.value.starts_with("text/html");
+                present.is_script = header.value.contains("/javascript");
             }
-            said.says_how_kept |= header.name == "Cache-Control";
-            said.says_what_is_referred |= header.name == "Referrer-Policy";
-            said.has_policy |= header.name == "Content-Security-Policy";
+            present.has_cache_control |= header.name == "Cache-Control";
+            present.has_referrer_policy |= header.name == "Referrer-Policy";
+            present.has_policy |= header.name == "Content-Security-Policy";
         }
-        said
+        present
     }
 }
 
@@ -83,11 +83,11 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        let said = Said::in_headers(response.headers());
+        let present = PresentHeaders::in_headers(response.headers());
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
         // A cached script has no log lines that an id could refer to.
         let id =
-            if said.is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
+            if present.is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
         if let Some(id) = id {
             response.set_header(Header::new("x-request-id", id.as_str()));
         }
@@ -109,8 +109,8 @@ impl Fairing for CommonHeaders {
         if is_secret {
             response.set_header(Header::new("X-Robots-Tag", "noindex"));
         }
-        if said.is_page || !is_shared {
-            if !said.says_what_is_referred {
+        if present.is_page || !is_shared {
+            if !present.has_referrer_policy {
                 let referred =
                     if is_secret { "no-referrer" } else { "strict-origin-when-cross-origin" };
                 response.set_header(Header::new("Referrer-Policy", referred));
@@ -119,19 +119,19 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
         }
         // Scripts set their own caching headers.
-        if said.is_page {
+        if present.is_page {
             let opener = if leads_to_an_app(request) { "unsafe-none" } else { "same-origin" };
             response.set_header(Header::new("Cross-Origin-Opener-Policy", opener));
-        } else if !said.is_script && !said.says_how_kept {
+        } else if !present.is_script && !present.has_cache_control {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
         // The page's policy applies to a script.
-        if !said.is_script && !said.has_policy {
-            let policy = if said.is_page { PAGE_POLICY } else { DATA_POLICY };
+        if !present.is_script && !present.has_policy {
+            let policy = if present.is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
         }
         // Visitors' scripts are prebuilt in all encodings, and must not be cached.
-        if !(said.is_script && is_shared) {
+        if !(present.is_script && is_shared) {
             self.negotiation.apply(request, response).await;
         }
     }

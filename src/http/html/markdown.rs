@@ -221,7 +221,7 @@ impl State {
         format!("{base}{href}")
     }
 
-    /// Ends a block: at least so many line breaks follow what was written.
+    /// Ends a block: at least this number of line breaks follows what was written.
     fn block(&mut self, breaks: usize) {
         if self.is_item_start {
             return;

@@ -72,11 +72,11 @@ pub struct Subscriber {
 
 impl Subscriber {
     fn wants(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
-        let is_told = self.events.as_ref();
+        let selectors = self.events.as_ref();
         let has_pixel = |pixel_id: &PixelId| {
             self.pixels.as_ref().is_none_or(|list| list.iter().any(|id| id == pixel_id.as_str()))
         };
-        is_told.is_none_or(|list| list.iter().any(|selector| selects(selector, kind)))
+        selectors.is_none_or(|list| list.iter().any(|selector| selects(selector, kind)))
             && pixel_id.is_none_or(has_pixel)
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    fn told(subscribers: &Subscribers, kind: EventKind, pixel_id: Option<&str>) -> Vec<u128> {
+    fn subscribed(subscribers: &Subscribers, kind: EventKind, pixel_id: Option<&str>) -> Vec<u128> {
         let pixel_id = pixel_id.map(|id| PixelId::from(id.to_owned()));
         let (pixel_id, occurred_at) = (pixel_id.as_ref(), DateTime::UNIX_EPOCH);
         let rows =
@@ -181,10 +181,10 @@ mod tests {
                 subscriber(5, Some(&["contact.*", "erasure.*"]), None),
             ],
         );
-        let told = |kind, pixel_id| told(&subscribers, kind, pixel_id);
-        assert_eq!(told(EventKind::ChoiceRecorded, Some("px-1")), [1, 2, 3]);
-        assert_eq!(told(EventKind::ChoiceRecorded, Some("px-2")), [1, 2]);
-        assert_eq!(told(EventKind::ContactCreated, Some("px-2")), [1, 4, 5]);
-        assert_eq!(told(EventKind::AllowanceReached, None), [1, 3]);
+        let subscribed = |kind, pixel_id| subscribed(&subscribers, kind, pixel_id);
+        assert_eq!(subscribed(EventKind::ChoiceRecorded, Some("px-1")), [1, 2, 3]);
+        assert_eq!(subscribed(EventKind::ChoiceRecorded, Some("px-2")), [1, 2]);
+        assert_eq!(subscribed(EventKind::ContactCreated, Some("px-2")), [1, 4, 5]);
+        assert_eq!(subscribed(EventKind::AllowanceReached, None), [1, 3]);
     }
 }

@@ -1,6 +1,6 @@
+pub mod account_rate;
 pub mod client_net;
 pub mod exports;
-pub mod pace;
 pub mod per_account;
 pub mod per_client;
 pub mod per_pixel;

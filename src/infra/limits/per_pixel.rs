@@ -2,7 +2,7 @@
 //! to the others.
 //!
 //! Counted per node, in memory, for choices that would be stored. A site with a thousand new visitors a
-//! second stays below the limits with a single node of its own (see `pace`):
+//! second stays below the limits with a single node of its own (see `account_rate`):
 //!
 //! | what | at once | then a second |
 //! | --- | --- | --- |
@@ -42,7 +42,7 @@ pub struct PixelLimits {
     enabled: bool,
     clock: SteadyClock,
     limiters: [Limiter<PixelId>; 4],
-    told_in: AtomicU64,
+    logged_minute: AtomicU64,
 }
 
 impl PixelLimits {
@@ -54,7 +54,7 @@ impl PixelLimits {
                 .allow_burst(figure(per_second * SECONDS_AT_ONCE));
             sweeping::limiter(quota, &clock)
         });
-        Self { enabled, clock, limiters, told_in: AtomicU64::new(0) }
+        Self { enabled, clock, limiters, logged_minute: AtomicU64::new(0) }
     }
 
     pub fn sweep(&self) {
@@ -67,15 +67,15 @@ impl PixelLimits {
         }
         let limiter = &self.limiters[written as usize];
         limiter.check_key(pixel_id).map(|_| ()).map_err(|until| {
-            self.tell(pixel_id);
+            self.log_flood(pixel_id);
             too_many(until.wait_time_from(self.clock.now()))
         })
     }
 
     /// Logs a flooded pixel, once a minute so that the log is not flooded too.
-    fn tell(&self, pixel_id: &PixelId) {
+    fn log_flood(&self, pixel_id: &PixelId) {
         let minute = self.clock.now().as_secs() / 60;
-        if self.told_in.swap(minute, Ordering::Relaxed) != minute {
+        if self.logged_minute.swap(minute, Ordering::Relaxed) != minute {
             tracing::warn!(%pixel_id, "a pixel has more visitors than its limit lets through");
         }
     }

@@ -11,7 +11,7 @@ pub struct LogMetrics {
     /// Entries, as last seen by this node.
     pub size: Gauge,
     /// From finding pending entries until they are in the log and signed.
-    pub sealing: Histogram,
+    pub appending: Histogram,
     /// Whether this node appends nothing because the database is behind the signed checkpoint: 1 or 0.
     pub stopped: Gauge,
     /// Number of witnesses that cosigned this node's latest checkpoint.
@@ -30,7 +30,7 @@ impl LogMetrics {
     pub(super) fn new(registry: &mut Registry) -> Self {
         let metrics = Self {
             size: Gauge::default(),
-            sealing: Histogram::new(SECONDS),
+            appending: Histogram::new(SECONDS),
             stopped: Gauge::default(),
             cosigners: Gauge::default(),
             stamped: Gauge::default(),
@@ -38,11 +38,19 @@ impl LogMetrics {
             cosigned: Family::default(),
             failures: Family::default(),
         };
-        let Self { size, sealing, stopped, stamped, stamp_failures, cosigners, cosigned, failures } =
-            metrics.clone();
+        let Self {
+            size,
+            appending,
+            stopped,
+            stamped,
+            stamp_failures,
+            cosigners,
+            cosigned,
+            failures,
+        } = metrics.clone();
         registry.register("log_size", "Entries of the log of publications", size);
         let help = "Time to add what waited to the log and sign it";
-        registry.register("log_sealing_duration_seconds", help, sealing);
+        registry.register("log_sealing_duration_seconds", help, appending);
         let help = "Whether nothing is added to the log, because the database is behind it";
         registry.register("log_stopped", help, stopped);
         let help = "Witnesses that have cosigned what is shown of the log";

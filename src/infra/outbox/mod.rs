@@ -99,7 +99,7 @@ impl Outbox {
             kind: new.kind,
             account_id: new.account_id.cloned(),
             pixel_id: new.pixel_id.cloned(),
-            sealed: self.encryptor.seal(message_id, &secrets)?,
+            sealed: self.encryptor.encrypt(message_id, &secrets)?,
             attempts: 0,
             claimed_until: now + CLAIM,
             unanswered: false,
@@ -109,19 +109,19 @@ impl Outbox {
     }
 
     pub fn secrets<T: DeserializeOwned>(&self, mail: &ClaimedMail) -> Result<T> {
-        let opened = self.open(mail);
+        let opened = self.decrypt(mail);
         let opened = opened.ok_or_else(|| Error::internal("no receipt secret opens this mail"))?;
         // The original error may quote the decrypted secrets.
         serde_json::from_slice(&opened).map_err(|_| Error::internal("a sealed mail is broken"))
     }
 
-    fn open(&self, mail: &ClaimedMail) -> Option<Vec<u8>> {
-        self.encryptor.open(mail.message_id, &mail.sealed)
+    fn decrypt(&self, mail: &ClaimedMail) -> Option<Vec<u8>> {
+        self.encryptor.decrypt(mail.message_id, &mail.sealed)
     }
 
     /// Deletes a claimed mail that no secret decrypts any more; returns whether it was such a mail.
-    pub async fn give_up_sealed(&self, mail: &ClaimedMail) -> Result<bool> {
-        if self.open(mail).is_some() {
+    pub async fn give_up_undecryptable(&self, mail: &ClaimedMail) -> Result<bool> {
+        if self.decrypt(mail).is_some() {
             return Ok(false);
         }
         let kind = mail.kind.as_str();

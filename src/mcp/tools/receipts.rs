@@ -11,12 +11,13 @@ use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::mcp::call::ToolCall;
 use crate::mcp::tool_server::ToolServer;
-use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
 use crate::receipts::daily_counts::series::{
     ActSeries, LanguageSeries, VersionLanguage, VersionSeries,
 };
-use crate::receipts::daily_counts::stats::{Counts, DayCounts, Stats, StatsRequest};
-use crate::receipts::log::{ConsentEvent, ConsentLog};
+use crate::receipts::daily_counts::stats::{
+    Counts, DayCounts, ReadConsentStats, Stats, StatsRequest,
+};
+use crate::receipts::log::{ConsentEvent, ConsentLog, ReadConsentLog};
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::ids::{PixelId, VisitorId};
 use crate::types::text_enum::text_enum;

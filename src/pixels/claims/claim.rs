@@ -56,7 +56,7 @@ pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel
         return Err(Error::InstallCheckerOff);
     }
     let _slot = slot_of(infra, caller)?;
-    let evidence = Evidence::look_for(infra, &claim.domain).await?;
+    let evidence = Evidence::collect(infra, &claim.domain).await?;
     let proof = evidence.proof(token, &claim.pixel_id).ok_or(Error::ClaimNotProven)?;
     take_effect(infra, caller, token, proof, &evidence).await
 }
@@ -116,7 +116,7 @@ pub(super) async fn refuse_if_at_work(
     if !infra.config.install_check.enabled {
         return Ok(());
     }
-    let Ok(evidence) = Evidence::look_for(infra, host).await else { return Ok(()) };
+    let Ok(evidence) = Evidence::collect(infra, host).await else { return Ok(()) };
     let mut connection = infra.pool.acquire().await?;
     match evidence.keeps(&mut connection, &pixel_id, Proof::Dns, infra.clock.now()).await? {
         true => Err(Error::PixelWorking),
@@ -182,7 +182,7 @@ async fn take_effect(
     infra.changes.commit(transaction, &invalidation).await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "a proven claim has taken effect");
     if let Some(mail) = mail
-        && let Err(error) = tell(infra, &mail).await
+        && let Err(error) = deliver_notice(infra, &mail).await
     {
         tracing::warn!(?error, "a refused notice stays in the outbox");
     }
@@ -237,7 +237,7 @@ pub(super) async fn lock_owner(
 }
 
 /// The result does not matter here; the outbox retries.
-async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
+async fn deliver_notice(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     let rendered = notices::lost(infra, mail).await;
     infra.outbox.deliver(mail, rendered).await?;
     Ok(())

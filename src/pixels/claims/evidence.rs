@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
 use crate::pixels::diagnostics::live::LiveTags;
-use crate::pixels::install_check::look::{BUSY_PAUSE, live_tags};
+use crate::pixels::install_check::page_check::{BUSY_PAUSE, live_tags};
 use crate::pixels::page::SitePage;
 use crate::pixels::store;
 use crate::pixels::store::usage::Confirmation;
@@ -39,7 +39,7 @@ pub fn record_name(host: &str) -> String {
 
 impl Evidence {
     /// Fetches the TXT records, then the page, without holding a database connection.
-    pub async fn look_for(infra: &Infra, host: &SiteHost) -> Result<Self> {
+    pub async fn collect(infra: &Infra, host: &SiteHost) -> Result<Self> {
         let since = infra.clock.now();
         let records = infra.txt_lookup.records(&record_name(host.as_str())).await;
         let records = records.iter().map(|record| secret_hash(record.trim()).to_vec()).collect();

@@ -142,23 +142,23 @@ impl Reading<'_> {
         let run = scripts(self.document, Element::is_run);
         // Optimisers that delay scripts change the type but keep the addresses.
         let kept = scripts(self.document, |script| !script.is_inert());
-        let mut tell = |names: &[&str], finding: &dyn Fn(&str) -> Finding| {
+        let mut report = |names: &[&str], finding: &dyn Fn(&str) -> Finding| {
             if !names.is_empty() {
                 found.push(finding(&listed(names)));
             }
         };
         let is_seen = self.install.is_present;
-        tell(&TAG_MANAGERS.names_in(&run), &|names| finding::tag_managers(names, is_seen));
+        report(&TAG_MANAGERS.names_in(&run), &|names| finding::tag_managers(names, is_seen));
         if !is_seen {
-            tell(&OPTIMISERS.names_in(&kept), &finding::scripts_joined);
+            report(&OPTIMISERS.names_in(&kept), &finding::scripts_joined);
         }
         if self.install.asks {
-            tell(&CONSENT_TOOLS.names_in(&kept), &finding::consent_tools);
+            report(&CONSENT_TOOLS.names_in(&kept), &finding::consent_tools);
             let mut ungated = TRACKERS.names_in(&run);
             if !has_consent_mode(&run) {
                 ungated.extend(GOOGLE.names_in(&run));
             }
-            tell(&ungated, &finding::ungated_scripts);
+            report(&ungated, &finding::ungated_scripts);
         }
     }
 }

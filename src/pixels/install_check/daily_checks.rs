@@ -7,13 +7,13 @@ use chrono::Duration;
 use futures_util::future::join_all;
 use rand::RngExt;
 
-use super::install_state::{AfterLook, DAY, InstallChange, after_daily_look, tell};
-use super::look::{Look, look_at};
+use super::install_state::{AfterCheck, DAY, InstallChange, after_daily_check, put_event};
+use super::page_check::{PageCheck, check_page};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
 use crate::pixels::pixel::Pixel;
-use crate::pixels::store::looks::ClaimedLook;
+use crate::pixels::store::install_checks::ClaimedCheck;
 use crate::pixels::{notices, store, usage};
 
 /// Looks that a node makes at a time, of the places that it has for all checks.
@@ -25,17 +25,18 @@ const CLAIM: Duration = Duration::minutes(5);
 const MOST_PLANNED: i64 = 10_000;
 
 /// Gives installed pixels that have none a time for their first look, somewhere within the next day.
-pub async fn plan_looks(infra: &Infra) -> Result<()> {
+pub async fn plan_checks(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
     }
     let mut connection = infra.pool.acquire().await?;
-    for pixel_id in store::looks::list_unplanned(&mut connection, MOST_PLANNED).await? {
+    for pixel_id in store::install_checks::list_unplanned(&mut connection, MOST_PLANNED).await? {
         if infra.shutdown.has_begun() {
             break;
         }
         let after = Duration::seconds(rand::rng().random_range(0..DAY.num_seconds()));
-        store::looks::upsert_plan(&mut connection, &pixel_id, infra.clock.now() + after).await?;
+        store::install_checks::upsert_plan(&mut connection, &pixel_id, infra.clock.now() + after)
+            .await?;
     }
     Ok(())
 }
@@ -44,15 +45,15 @@ pub async fn check_due(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
     }
-    let workers = join_all((0..WORKERS).map(|_| look_in_turn(infra))).await;
+    let workers = join_all((0..WORKERS).map(|_| check_in_turn(infra))).await;
     workers.into_iter().collect()
 }
 
-async fn look_in_turn(infra: &Infra) -> Result<()> {
+async fn check_in_turn(infra: &Infra) -> Result<()> {
     while !infra.shutdown.has_begun()
         && let Some(claim) = claim(infra).await?
     {
-        match look(infra, &claim).await {
+        match check(infra, &claim).await {
             // People's own checks have taken all places.
             Err(Error::Busy { .. }) => return Ok(()),
             // It is away for all others too.
@@ -67,22 +68,22 @@ async fn look_in_turn(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-async fn claim(infra: &Infra) -> Result<Option<ClaimedLook>> {
+async fn claim(infra: &Infra) -> Result<Option<ClaimedCheck>> {
     let mut connection = infra.pool.acquire().await?;
     // Not before there is a connection, which may take seconds.
     let now = infra.clock.now();
-    store::looks::claim_look(&mut connection, now, now + CLAIM).await
+    store::install_checks::claim_check(&mut connection, now, now + CLAIM).await
 }
 
-async fn look(infra: &Infra, claim: &ClaimedLook) -> Result<()> {
+async fn check(infra: &Infra, claim: &ClaimedCheck) -> Result<()> {
     let pixel = {
         let mut connection = infra.pool.acquire().await?;
         store::find_any_pixel(&mut connection, &claim.pixel_id).await?
     };
     let Some(pixel) = pixel else { return Ok(()) };
-    let look = look_at(infra, &pixel).await?;
+    let check = check_page(infra, &pixel).await?;
     let _held = infra.shutdown.hold();
-    if let Some(mail) = settle(infra, claim, &pixel, &look).await? {
+    if let Some(mail) = settle(infra, claim, &pixel, &check).await? {
         let rendered = notices::vanished(infra, &mail).await;
         infra.outbox.deliver(&mail, rendered).await?;
     }
@@ -93,36 +94,37 @@ async fn look(infra: &Infra, claim: &ClaimedLook) -> Result<()> {
 /// when it has vanished.
 async fn settle(
     infra: &Infra,
-    claim: &ClaimedLook,
+    claim: &ClaimedCheck,
     pixel: &Pixel,
-    look: &Look,
+    check: &PageCheck,
 ) -> Result<Option<ClaimedMail>> {
     let pixel_id = &pixel.pixel_id;
     let subscribers = infra.events.subscribers(&pixel.account_id).await?;
     let mut transaction = infra.pool.begin().await?;
     let current = store::lock_pixel(&mut transaction, pixel_id).await?;
-    let known = store::looks::lock_install(&mut transaction, pixel_id).await?;
+    let known = store::install_checks::lock_install(&mut transaction, pixel_id).await?;
     let (Some(current), Some(known)) = (current, known) else { return Ok(None) };
     if current.domain != pixel.domain || known.next_look_at != Some(claim.until) {
         return Ok(None);
     }
     let now = infra.clock.now();
-    let AfterLook { known, status, change } = after_daily_look(known, &current, look, now)?;
+    let AfterCheck { known, status, change } = after_daily_check(known, &current, check, now)?;
     let has_vanished = change == Some(InstallChange::Vanished);
-    usage::note_look(&mut transaction, pixel_id, look, now).await?;
-    store::looks::upsert_install(&mut transaction, pixel_id, &current.domain, &known).await?;
-    let error = look.observation.error();
+    usage::note_check(&mut transaction, pixel_id, check, now).await?;
+    store::install_checks::upsert_install(&mut transaction, pixel_id, &current.domain, &known)
+        .await?;
+    let error = check.observation.error();
     store::update_install(&mut transaction, pixel_id, status, now, error.as_deref()).await?;
     let mail = match has_vanished {
         true => notices::put_vanished(&mut transaction, infra, pixel_id).await?,
         false => None,
     };
-    let is_told = tell(&mut transaction, &subscribers, pixel_id, change, now).await?;
+    let is_wanted = put_event(&mut transaction, &subscribers, pixel_id, change, now).await?;
     transaction.commit().await?;
-    if is_told {
+    if is_wanted {
         infra.events.wake();
     }
-    let found = look.observation.kind();
+    let found = check.observation.kind();
     tracing::info!(%pixel_id, found, has_vanished, "install looked at");
     Ok(mail)
 }

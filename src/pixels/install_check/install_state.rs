@@ -2,13 +2,13 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::look::Look;
 use super::observation::Observation;
+use super::page_check::PageCheck;
 use crate::error::{Error, Result};
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::pixels::diagnostics::finding::Finding;
 use crate::pixels::pixel::{InstallStatus, Pixel};
-use crate::pixels::store::looks::KnownInstall;
+use crate::pixels::store::install_checks::KnownInstall;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 
@@ -17,9 +17,9 @@ pub const DAY: Duration = Duration::days(1);
 /// Daily looks in a row that have to fail before an installed pixel is not installed any more.
 const MISSES: i32 = 3;
 /// Daily looks for a pixel that has moved to another host and was never found there.
-const FIRST_LOOKS: i32 = 30;
+const FIRST_CHECKS: i32 = 30;
 /// How long a pixel that has vanished is looked for.
-const LOOKED_FOR: Duration = Duration::days(30);
+const CHECKED_FOR: Duration = Duration::days(30);
 
 text_enum! {
     /// What has become of an install.
@@ -46,7 +46,7 @@ impl InstallChange {
 }
 
 /// Notes a change for those who want to know; `false` when nobody does.
-pub async fn tell(
+pub async fn put_event(
     connection: &mut PgConnection,
     subscribers: &Subscribers,
     pixel_id: &PixelId,
@@ -66,14 +66,14 @@ pub async fn tell(
     Ok(true)
 }
 
-/// What is known of an install after a look, and what the pixel's status is then.
-pub struct AfterLook {
+/// The knowledge of an install after a check, and the pixel's new status.
+pub struct AfterCheck {
     pub known: KnownInstall,
     pub status: InstallStatus,
     pub change: Option<InstallChange>,
 }
 
-impl AfterLook {
+impl AfterCheck {
     fn of(
         before: &KnownInstall,
         pixel: &Pixel,
@@ -89,42 +89,42 @@ impl AfterLook {
 pub fn after_check(
     before: KnownInstall,
     pixel: &Pixel,
-    look: &Look,
+    check: &PageCheck,
     now: DateTime<Utc>,
-) -> Result<AfterLook> {
-    let known = with_findings(&before, look, now)?;
+) -> Result<AfterCheck> {
+    let known = with_findings(&before, check, now)?;
     let was_installed = pixel.install_status == InstallStatus::Installed;
-    let known = match look.observation {
+    let known = match check.observation {
         Observation::Present => found(known, pixel, now),
         Observation::Absent if was_installed => vanished(known, now),
         Observation::Absent | Observation::Failed(_) => known,
     };
-    let status = look.observation.status_after(pixel.install_status);
-    Ok(AfterLook::of(&before, pixel, known, status))
+    let status = check.observation.status_after(pixel.install_status);
+    Ok(AfterCheck::of(&before, pixel, known, status))
 }
 
 /// After a daily look at a pixel that is installed, has vanished or has moved. One bad day proves nothing.
-pub fn after_daily_look(
+pub fn after_daily_check(
     before: KnownInstall,
     pixel: &Pixel,
-    look: &Look,
+    check: &PageCheck,
     now: DateTime<Utc>,
-) -> Result<AfterLook> {
-    let known = with_findings(&before, look, now)?;
-    if look.observation == Observation::Present {
+) -> Result<AfterCheck> {
+    let known = with_findings(&before, check, now)?;
+    if check.observation == Observation::Present {
         let known = found(known, pixel, now);
-        return Ok(AfterLook::of(&before, pixel, known, InstallStatus::Installed));
+        return Ok(AfterCheck::of(&before, pixel, known, InstallStatus::Installed));
     }
     if pixel.install_status == InstallStatus::NotChecked {
         let missed_days = known.missed_days.saturating_add(1);
-        let next_look_at = (missed_days < FIRST_LOOKS).then(|| now + DAY);
+        let next_look_at = (missed_days < FIRST_CHECKS).then(|| now + DAY);
         let known = KnownInstall { missed_days, next_look_at, ..known };
-        return Ok(AfterLook::of(&before, pixel, known, InstallStatus::NotChecked));
+        return Ok(AfterCheck::of(&before, pixel, known, InstallStatus::NotChecked));
     }
     let known = KnownInstall {
         missed_days: known.missed_days.saturating_add(1),
         missing_since: known.missing_since.or(Some(now)),
-        next_look_at: known.vanished_at.is_none_or(|at| now < at + LOOKED_FOR).then(|| now + DAY),
+        next_look_at: known.vanished_at.is_none_or(|at| now < at + CHECKED_FOR).then(|| now + DAY),
         ..known
     };
     let is_installed = pixel.install_status == InstallStatus::Installed;
@@ -132,11 +132,15 @@ pub fn after_daily_look(
         true => (vanished(known, now), InstallStatus::NotInstalled),
         false => (known, pixel.install_status),
     };
-    Ok(AfterLook::of(&before, pixel, known, status))
+    Ok(AfterCheck::of(&before, pixel, known, status))
 }
 
-fn with_findings(before: &KnownInstall, look: &Look, now: DateTime<Utc>) -> Result<KnownInstall> {
-    let findings = serde_json::to_value(&look.findings).map_err(Error::internal)?;
+fn with_findings(
+    before: &KnownInstall,
+    check: &PageCheck,
+    now: DateTime<Utc>,
+) -> Result<KnownInstall> {
+    let findings = serde_json::to_value(&check.findings).map_err(Error::internal)?;
     Ok(KnownInstall { looked_at: Some(now), findings, ..before.clone() })
 }
 
@@ -161,8 +165,8 @@ fn vanished(known: KnownInstall, now: DateTime<Utc>) -> KnownInstall {
     }
 }
 
-/// Since when an install goes on. Of one that an older version found no more is known than when it
-/// was last seen to be.
+/// The time since which the pixel has been installed. For one that an older version found, this is the time of its
+/// last check.
 fn since(known: &KnownInstall, pixel: &Pixel) -> Option<DateTime<Utc>> {
     let is_installed = pixel.install_status == InstallStatus::Installed;
     known.installed_since.or(pixel.checked_at).filter(|_| is_installed)

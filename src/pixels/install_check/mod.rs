@@ -2,22 +2,22 @@
 
 pub mod daily_checks;
 pub mod install_state;
-pub(super) mod look;
 pub(super) mod observation;
+pub(super) mod page_check;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use self::install_state::{AfterLook, after_check, kept_findings, tell};
-use self::look::look_at;
+use self::install_state::{AfterCheck, after_check, kept_findings, put_event};
+use self::page_check::check_page;
 use super::diagnostics::finding::Finding;
 use super::input::OfPixel;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
 use super::store;
-use super::store::looks::KnownInstall;
+use super::store::install_checks::KnownInstall;
 use super::usage;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
@@ -67,14 +67,14 @@ impl InstallView {
     }
 
     pub async fn read(connection: &mut PgConnection, pixel: Pixel) -> Result<Self> {
-        let known = store::looks::find_install(connection, &pixel.pixel_id).await?;
+        let known = store::install_checks::find_install(connection, &pixel.pixel_id).await?;
         Ok(Self::of(pixel, known.unwrap_or_default()))
     }
 
     /// As [`Self::read`], of several pixels, in their order.
     pub async fn read_all(connection: &mut PgConnection, pixels: &[Pixel]) -> Result<Vec<Self>> {
         let ids = pixels.iter().map(|pixel| pixel.pixel_id.to_string()).collect::<Vec<_>>();
-        let mut known = store::looks::list_installs(connection, &ids).await?;
+        let mut known = store::install_checks::list_installs(connection, &ids).await?;
         let view = |pixel: &Pixel| {
             let known = known.remove(pixel.pixel_id.as_str()).unwrap_or_default();
             Self::of(pixel.clone(), known)
@@ -83,7 +83,7 @@ impl InstallView {
     }
 }
 
-/// What the last look has found.
+/// Reads the result of the last check.
 pub struct ShowInstall;
 
 impl Capability for ShowInstall {
@@ -147,7 +147,7 @@ impl Capability for CheckInstall {
             return Err(Error::InstallCheckerOff);
         }
         let _slot = slot_of(infra, &caller)?;
-        let look = look_at(infra, &pixel).await?;
+        let check = check_page(infra, &pixel).await?;
         let subscribers = infra.events.subscribers(&pixel.account_id).await?;
         let mut transaction = infra.pool.begin().await?;
         let current = store::lock_pixel(&mut transaction, &pixel.pixel_id)
@@ -158,19 +158,25 @@ impl Capability for CheckInstall {
             return InstallView::read(&mut transaction, current).await;
         }
         let now = infra.clock.now();
-        let error = look.observation.error();
-        usage::note_look(&mut transaction, &pixel.pixel_id, &look, now).await?;
-        let before = store::looks::lock_install(&mut transaction, &pixel.pixel_id).await?;
-        let AfterLook { known, status, change } =
-            after_check(before.unwrap_or_default(), &current, &look, now)?;
-        store::looks::upsert_install(&mut transaction, &pixel.pixel_id, &pixel.domain, &known)
-            .await?;
+        let error = check.observation.error();
+        usage::note_check(&mut transaction, &pixel.pixel_id, &check, now).await?;
+        let before = store::install_checks::lock_install(&mut transaction, &pixel.pixel_id).await?;
+        let AfterCheck { known, status, change } =
+            after_check(before.unwrap_or_default(), &current, &check, now)?;
+        store::install_checks::upsert_install(
+            &mut transaction,
+            &pixel.pixel_id,
+            &pixel.domain,
+            &known,
+        )
+        .await?;
         let checked =
             store::update_install(&mut transaction, &pixel.pixel_id, status, now, error.as_deref())
                 .await?;
-        let is_told = tell(&mut transaction, &subscribers, &pixel.pixel_id, change, now).await?;
+        let is_wanted =
+            put_event(&mut transaction, &subscribers, &pixel.pixel_id, change, now).await?;
         transaction.commit().await?;
-        if is_told {
+        if is_wanted {
             infra.events.wake();
         }
         tracing::info!(pixel_id = %checked.pixel_id, status = status.as_str(), error, "install checked");

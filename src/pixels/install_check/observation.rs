@@ -4,7 +4,7 @@ use crate::pixels::page::{Body, SitePage};
 use crate::pixels::pixel::InstallStatus;
 use crate::types::ids::{PixelId, PixelRef};
 
-/// What one fetch of the home page gave.
+/// The result of one fetch of the home page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
     Present,

@@ -1,7 +1,7 @@
 mod aliases;
 pub mod claims;
 mod deletion;
-pub mod looks;
+pub mod install_checks;
 pub mod moves;
 mod public;
 mod snippet_mails;

@@ -189,7 +189,7 @@ pub async fn find_ending(
 }
 
 /// Claims the notification of the owner; `false` when another node has, or the pixel is used again.
-pub async fn update_ending_told(
+pub async fn update_ending_notified(
     connection: &mut PgConnection,
     pixel: &UnusedPixel,
     ends_at: DateTime<Utc>,

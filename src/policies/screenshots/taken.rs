@@ -29,7 +29,7 @@ pub struct Picture {
     pub png: Vec<u8>,
 }
 
-/// Stores the pictures of a popup, and the hash of their list for the log; `false` if it has another form by now.
+/// Stores the pictures of a popup, and the hash of their list for the log; `false` if it has changed its form.
 pub async fn store_taken(
     infra: &Infra,
     due: &Due,

@@ -65,7 +65,7 @@ pub async fn insert_epoch(
 }
 
 /// Stores the position of these batches' leaves, and deletes the leaves themselves from the batches.
-pub async fn update_sealed(
+pub async fn update_appended(
     connection: &mut PgConnection,
     entry: i64,
     batches: &[(String, i64)],

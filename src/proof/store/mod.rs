@@ -10,7 +10,7 @@ use super::format::entry::Kind;
 use crate::error::Result;
 
 /// The advisory lock for appending to the log: an arbitrary number that is used nowhere else.
-const SEALING: i64 = 0x0a55_e117_106a;
+const APPENDING: i64 = 0x0a55_e117_106a;
 
 pub async fn insert_publications(
     connection: &mut PgConnection,
@@ -33,7 +33,7 @@ pub async fn insert_publications(
 
 /// Takes the lock until the end of the transaction; `false` if another node holds it.
 pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
-    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", SEALING)
+    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", APPENDING)
         .fetch_one(connection)
         .await?;
     Ok(taken)

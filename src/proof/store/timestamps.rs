@@ -4,7 +4,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use crate::error::{Error, Result};
 
 /// Claims the next attempt, and returns the failures; `None` if it is not due or another node was first.
-pub async fn take_turn(
+pub async fn take_lease(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     day: NaiveDate,
@@ -23,7 +23,7 @@ pub async fn take_turn(
     Ok(failures)
 }
 
-pub async fn update_turn(
+pub async fn update_lease(
     connection: &mut PgConnection,
     next_at: DateTime<Utc>,
     failures: i32,

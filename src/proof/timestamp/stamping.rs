@@ -30,7 +30,7 @@ impl Log {
             state => state?,
         };
         let (day, until) = (now.date_naive(), now + LEASE);
-        let Some(failures) = timestamps::take_turn(&mut connection, now, day, until).await? else {
+        let Some(failures) = timestamps::take_lease(&mut connection, now, day, until).await? else {
             return Ok(());
         };
         drop(connection);
@@ -53,7 +53,7 @@ impl Log {
         let stamped = NewTimestamp { day, signer: &signer, size, checkpoint, token, received_at };
         let mut transaction = self.infra.pool.begin().await?;
         timestamps::insert_timestamp(&mut transaction, &stamped).await?;
-        timestamps::update_turn(&mut transaction, tomorrow(now), 0).await?;
+        timestamps::update_lease(&mut transaction, tomorrow(now), 0).await?;
         transaction.commit().await?;
         self.infra.metrics.log.stamped.set(now.timestamp());
         Ok(())
@@ -74,7 +74,7 @@ impl Log {
         );
         self.infra.metrics.log.stamp_failures.inc();
         let mut connection = self.infra.pool.acquire().await?;
-        timestamps::update_turn(&mut connection, now + pause, failures.saturating_add(1)).await
+        timestamps::update_lease(&mut connection, now + pause, failures.saturating_add(1)).await
     }
 }
 

@@ -28,8 +28,8 @@ impl Memory {
             None => None,
             Some(note) => {
                 let broken = || {
-                    let told = format!("{} holds no checkpoint of {origin}", file.display());
-                    io::Error::new(io::ErrorKind::InvalidData, told)
+                    let message = format!("{} holds no checkpoint of {origin}", file.display());
+                    io::Error::new(io::ErrorKind::InvalidData, message)
                 };
                 let read = Note::parse(&note).ok();
                 let read = read.and_then(|note| Checkpoint::parse_extended(note.text));

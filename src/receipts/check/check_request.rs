@@ -4,6 +4,7 @@ use serde::Deserialize;
 use crate::error::{Error, FieldError, Result};
 use crate::types::consent::Purpose;
 use crate::types::ids::{PixelRef, VisitorId};
+use crate::types::parameter::wrong_kind;
 use crate::types::text::present;
 
 /// A visitor of a pixel.
@@ -56,6 +57,11 @@ impl CheckRequest {
             visitor_id: visitor_id.and_then(VisitorId::parse),
         })
     }
+}
+
+/// The refusal of a request without a visitor.
+pub(in crate::receipts) fn no_visitor() -> Error {
+    wrong_kind("visitor_id", "field required", "missing")
 }
 
 fn unknown_purpose() -> Error {

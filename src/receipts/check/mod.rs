@@ -10,14 +10,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Ref, Schema, Type};
 
-use self::check_request::{CheckRequest, Subject};
+use self::check_request::{CheckRequest, Subject, no_visitor};
 use super::receipt::ReceiptEnvelope;
 use super::service::Receipts;
 use super::store::latest::LatestConsent;
 use super::test_choices;
+use crate::accounts::access::Anybody;
+use crate::accounts::capability::Capability;
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::infra::limits::pace::Turn;
+use crate::infra::limits::account_rate::OperationKind;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::text_enum::text_enum;
 
@@ -74,13 +77,38 @@ pub struct LatestReceipt {
     pub envelope: ReceiptEnvelope,
 }
 
-pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
+/// Checks whether an action is permitted for a visitor.
+pub struct CheckConsent;
+
+impl Capability for CheckConsent {
+    const NAME: &'static str = "check_consent";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Check consent",
+        "Tells whether something is permitted with a visitor: the latest receipt decides, \
+         against the current policy. `permitted` is true only when `reason` is `ok`. Needs no \
+         key.",
+    ));
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = CheckRequest;
+    type Output = Check;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::InvalidRequiredPurpose, no_visitor(), Error::TooManyRequests { retry_after: 1 }]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<Check> {
+        check(receipts, &request).await
+    }
+}
+
+async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
     let subject = request.parse()?;
     if let Some(pixel) = &subject.pixel
         && let Some(site) =
             receipts.sites.find_known(&pixel.tested().unwrap_or_else(|| pixel.clone())).await
     {
-        receipts.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
+        receipts.infra.account_rates.wait(OperationKind::Read, &site.pixel.account_id).await?;
     }
     let check = find_and_evaluate(receipts, subject).await?;
     receipts.infra.metrics.checks.count(check.reason.as_str());
@@ -114,12 +142,31 @@ pub struct ReceiptAnswer {
     pub valid: bool,
 }
 
-/// The visitor's latest receipt, verified; fails with `no consent record` if there is none.
-pub async fn receipt(receipts: &Receipts, request: &CheckRequest) -> Result<ReceiptAnswer> {
-    let check = check(receipts, request).await?;
-    let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
-    let valid = latest.envelope.is_signed_by(&receipts.signer);
-    Ok(ReceiptAnswer { check, valid })
+/// Reads and verifies a visitor's latest receipt; fails with `no consent record` if there is none.
+pub struct ReadReceipt;
+
+impl Capability for ReadReceipt {
+    const NAME: &'static str = "read_receipt";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read a receipt",
+        "Fetches the visitor's latest receipt with its signature. Needs no key.",
+    ));
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = CheckRequest;
+    type Output = ReceiptAnswer;
+
+    fn refusals() -> Vec<Error> {
+        let too_many = Error::TooManyRequests { retry_after: 1 };
+        vec![Error::InvalidRequiredPurpose, Error::NoConsentRecord, no_visitor(), too_many]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<ReceiptAnswer> {
+        let check = check(receipts, &request).await?;
+        let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
+        let valid = latest.envelope.is_signed_by(&receipts.signer);
+        Ok(ReceiptAnswer { check, valid })
+    }
 }
 
 pub(crate) fn evaluate(

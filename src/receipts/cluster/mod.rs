@@ -18,7 +18,7 @@ use self::checking::LookupRouter;
 use self::recording::ChoiceRouter;
 use self::shards::Shards;
 use super::check::lookup::{Lookup, refuse_all};
-use super::record::writing::{Job, PlainStatements, Wakes, Writer};
+use super::record::writing::{Job, Notifiers, PlainStatements, Writer};
 use super::storage::{ReceiptStorage, SingleDatabase};
 use crate::error::Result;
 use crate::infra::metrics::ReceiptMetrics;
@@ -38,7 +38,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// `notifiers` notifies tasks of this node only.
-    pub fn new(database: &Database, metrics: ReceiptMetrics, notifiers: Wakes) -> Self {
+    pub fn new(database: &Database, metrics: ReceiptMetrics, notifiers: Notifiers) -> Self {
         let writer = Writer { statements: PlainStatements, metrics, notifiers };
         Self {
             database: database.clone(),

@@ -8,11 +8,15 @@ use utoipa::ToSchema;
 use super::day_tallies::{self, DayTallies};
 use super::series::{self, ActSeries, LanguageSeries, Line, VersionLanguage, VersionSeries};
 use super::tally::{ByState, DayTally};
-use crate::accounts::access::Caller;
-use crate::error::Result;
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels;
-use crate::receipts::days::DayRange;
+use crate::receipts::days::{DayRange, wrong_order};
+use crate::receipts::service::Receipts;
 use crate::receipts::store::counts::{self, PublishedVersion};
 use crate::receipts::user_action::Act;
 use crate::types::consent::Purpose;
@@ -120,14 +124,34 @@ impl StatsRequest {
     }
 }
 
-/// Counts the impressions and choices of a pixel.
-pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Result<Stats> {
-    let range = request.range(infra)?;
-    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    count_days(infra, pixel_id, range).await
+/// Counts the impressions and choices of a pixel per day.
+pub struct ReadConsentStats;
+
+impl Capability for ReadConsentStats {
+    const NAME: &'static str = "read_consent_stats";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read consent statistics",
+        "Counts per UTC day how often the popup was shown and what visitors answered, also by \
+         policy version and by language.",
+    ));
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = StatsRequest;
+    type Output = Stats;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound, wrong_order()]
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<Stats> {
+        let infra = &receipts.infra;
+        let range = request.range(infra)?;
+        let pixel_id = pixels::setup::find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        count_days(infra, pixel_id, range).await
+    }
 }
 
-/// As [`count`], of a pixel that the reader was given a link to.
+/// As [`ReadConsentStats`], of a pixel that the reader was given a link to.
 pub async fn count_shared(
     infra: &Infra,
     pixel_id: &PixelId,

@@ -10,7 +10,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::leaf::Leaf;
+use crate::accounts::access::Anybody;
+use crate::accounts::capability::Capability;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
+use crate::infra::limits::per_client::Limit;
 use crate::policies;
 use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
@@ -18,12 +22,12 @@ use crate::proof::log::Log;
 use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
 use crate::proof::timestamp::proving::TimestampProof;
 use crate::proof::verifying::FORMAT;
-use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
+use crate::receipts::check::check_request::{CheckRequest, OfVisitor, no_visitor};
 use crate::receipts::notice_snapshot::{Shown, StatedShown, as_stated};
 use crate::receipts::receipt::Receipt;
 use crate::receipts::service::Receipts;
 use crate::receipts::store::latest_of_pixels::find_named;
-use crate::receipts::store::leaves::{self, Sealable};
+use crate::receipts::store::leaves::{self, ProvableChoice};
 use crate::silence::proving::WatchReportProof;
 use crate::types::locales;
 use crate::types::parameter::wrong;
@@ -103,20 +107,43 @@ pub struct Growth {
 }
 
 /// Proves a choice of a visitor. A choice recorded without a log is added to it by this call.
-pub async fn prove(receipts: &Receipts, request: ProofRequest) -> Result<ProofFile> {
-    receipts.log.verifier()?;
-    let receipt_id = present(request.receipt_id.as_deref()).map(Uuid::parse_str).transpose();
-    let old_size = present(request.old_size.as_deref()).map(parse_size).transpose()?;
-    let visitor = CheckRequest { visitor: request.visitor, required_purpose: None }.parse()?;
-    let (Some(pixel), Some(visitor_id), Ok(receipt_id)) =
-        (visitor.pixel, visitor.visitor_id, receipt_id)
-    else {
-        return Err(Error::NoConsentRecord);
-    };
-    let mut connection = receipts.infra.pool.acquire().await?;
-    let pixel_id = find_named(&mut connection, pixel.as_str()).await?.pixel_id;
-    let found = leaves::find_sealable(&mut connection, &pixel_id, &visitor_id, receipt_id).await?;
-    file_of(&mut connection, &receipts.log, found.ok_or(Error::NoConsentRecord)?, old_size).await
+pub struct GetProof;
+
+impl Capability for GetProof {
+    const NAME: &'static str = "get_proof";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Get a proof",
+        "Fetches a file that proves a visitor's choice, the latest or one by `receipt_id`, to \
+         people who do not trust this service. `not sealed yet`: ask again after some seconds. \
+         Needs no key.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::LogReads);
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = ProofRequest;
+    type Output = ProofFile;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::NoLog, Error::NoConsentRecord, NOT_SEALED_YET, no_visitor(), wrong_size()]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: ProofRequest) -> Result<ProofFile> {
+        receipts.log.verifier()?;
+        let receipt_id = present(request.receipt_id.as_deref()).map(Uuid::parse_str).transpose();
+        let old_size = present(request.old_size.as_deref()).map(parse_size).transpose()?;
+        let visitor = CheckRequest { visitor: request.visitor, required_purpose: None }.parse()?;
+        let (Some(pixel), Some(visitor_id), Ok(receipt_id)) =
+            (visitor.pixel, visitor.visitor_id, receipt_id)
+        else {
+            return Err(Error::NoConsentRecord);
+        };
+        let mut connection = receipts.infra.pool.acquire().await?;
+        let pixel_id = find_named(&mut connection, pixel.as_str()).await?.pixel_id;
+        let found =
+            leaves::find_provable(&mut connection, &pixel_id, &visitor_id, receipt_id).await?;
+        file_of(&mut connection, &receipts.log, found.ok_or(Error::NoConsentRecord)?, old_size)
+            .await
+    }
 }
 
 /// The proof of a stored receipt; `None` if it is not in the log yet, or was erased meanwhile. A receipt
@@ -127,7 +154,7 @@ pub async fn prove_stored(
     receipt: &Receipt,
 ) -> Result<Option<ProofFile>> {
     let Receipt { pixel_id, visitor_id, receipt_id, .. } = receipt;
-    let found = leaves::find_sealable(connection, pixel_id, visitor_id, Some(*receipt_id)).await?;
+    let found = leaves::find_provable(connection, pixel_id, visitor_id, Some(*receipt_id)).await?;
     let Some(choice) = found else { return Ok(None) };
     match file_of(connection, log, choice, None).await {
         Ok(file) => Ok(Some(file)),
@@ -139,10 +166,10 @@ pub async fn prove_stored(
 async fn file_of(
     connection: &mut PgConnection,
     log: &Log,
-    choice: Sealable,
+    choice: ProvableChoice,
     old_size: Option<u64>,
 ) -> Result<ProofFile> {
-    let Sealable { signed, shown, salt, epoch, seq } = choice;
+    let ProvableChoice { signed, shown, salt, epoch, seq } = choice;
     let Some(salt) = salt else {
         let leaf = Leaf::of(&signed.receipt.canonical()?, shown.as_ref());
         let pixel_id = &signed.receipt.pixel_id;
@@ -174,7 +201,7 @@ fn parse_size(text: &str) -> Result<u64> {
     text.parse().map_err(|_| wrong_size())
 }
 
-pub fn wrong_size() -> Error {
+fn wrong_size() -> Error {
     wrong("old_size", "must be a size that the log had")
 }
 

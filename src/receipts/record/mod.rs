@@ -24,7 +24,7 @@ use super::test_choices;
 use super::user_action::UserAction;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
-use crate::infra::limits::pace::Turn;
+use crate::infra::limits::account_rate::OperationKind;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::policy::Policy;
 use crate::policies::sites::{NamedSite, Site};
@@ -233,7 +233,8 @@ impl Receipts {
 
     /// Waits for the rate limit of choices. A refusal is accepted even if too many requests are waiting.
     async fn admit(&self, state: ConsentState, named: &NamedSite) -> Result<()> {
-        let turn = self.infra.paces.wait(Turn::Write, &named.site.pixel.account_id).await;
+        let turn =
+            self.infra.account_rates.wait(OperationKind::Write, &named.site.pixel.account_id).await;
         let (turn, written) = match state {
             ConsentState::Accepted => (turn, Written::Acceptance),
             ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),

@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::Provenance;
 use crate::error::Result;
-use crate::infra::limits::pace::Turn;
+use crate::infra::limits::account_rate::OperationKind;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
@@ -41,7 +41,13 @@ impl Receipts {
         let site = self.sites.find_text(name).await?;
         let counted = site.filter(|site| self.counts_shown(site, &page, provenance));
         let Some(site) = counted else { return Ok(()) };
-        if self.infra.paces.wait(Turn::Write, &site.pixel.account_id).await.is_err() {
+        if self
+            .infra
+            .account_rates
+            .wait(OperationKind::Write, &site.pixel.account_id)
+            .await
+            .is_err()
+        {
             return Ok(());
         }
         let mut connection = self.infra.pool.acquire().await?;

@@ -35,7 +35,7 @@ impl AsRef<NewReceipt> for Job {
 
 /// The tasks of this node that are notified after a write.
 #[derive(Clone, Default)]
-pub struct Wakes {
+pub struct Notifiers {
     /// `contacts::withdrawal`, after a refusal.
     pub refused: Arc<Notify>,
     pub events: Arc<Notify>,
@@ -92,7 +92,7 @@ impl Statements for PlainStatements {
 pub struct Writer<S> {
     pub statements: S,
     pub metrics: ReceiptMetrics,
-    pub notifiers: Wakes,
+    pub notifiers: Notifiers,
 }
 
 impl<S: Statements> Writer<S> {

@@ -103,7 +103,7 @@ macro_rules! insert_with_leaves {
 
 /// Like the others, but the same statement also inserts the events of new receipts for endpoints: in the same
 /// table and form as `infra::events`, partitioned by pixel like the receipts.
-macro_rules! insert_and_tell {
+macro_rules! insert_with_events {
     ($insert:ident, [$($first:literal),*], $batch:ident, $events:ident $($more:tt)*) => {
         $insert!(
             query_scalar,
@@ -137,4 +137,4 @@ macro_rules! insert_and_tell {
         )
     };
 }
-pub(super) use {insert_and_tell, insert_plain, insert_statement, insert_with_leaves};
+pub(super) use {insert_plain, insert_statement, insert_with_events, insert_with_leaves};

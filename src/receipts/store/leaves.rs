@@ -9,7 +9,7 @@ use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// A receipt, and the position of its leaf.
-pub struct Sealable {
+pub struct ProvableChoice {
     pub signed: SignedReceipt,
     pub seq: i64,
     pub shown: Option<Shown>,
@@ -20,12 +20,12 @@ pub struct Sealable {
 }
 
 /// A visitor's receipt; the latest if none is named.
-pub async fn find_sealable(
+pub async fn find_provable(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     visitor_id: &VisitorId,
     receipt_id: Option<Uuid>,
-) -> Result<Option<Sealable>> {
+) -> Result<Option<ProvableChoice>> {
     let found = select_receipt!(
         "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script,
                  receipt.shown_act, receipt.shown_seen, receipt.shown_automated,
@@ -44,12 +44,12 @@ pub async fn find_sealable(
     )
     .fetch_optional(connection)
     .await?;
-    let sealable = found.map(|row| {
+    let provable = found.map(|row| {
         let (seq, salt, epoch) = (row.seq, row.salt, row.epoch);
         let shown = shown_of!(row);
-        Ok(Sealable { signed: receipt_of!(row)?, seq, shown, salt, epoch })
+        Ok(ProvableChoice { signed: receipt_of!(row)?, seq, shown, salt, epoch })
     });
-    sealable.transpose()
+    provable.transpose()
 }
 
 /// Queues the leaf of a receipt without one for the log, unless another caller has just done so.

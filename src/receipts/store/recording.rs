@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
 
-use super::insertion::{insert_and_tell, insert_plain, insert_statement, insert_with_leaves};
+use super::insertion::{insert_plain, insert_statement, insert_with_events, insert_with_leaves};
 use super::rows::{in_places, receipt_of, select_receipt};
 use crate::error::{Error, Result};
 use crate::infra::events::{EventKind, EventRow};
@@ -69,10 +69,10 @@ pub async fn insert_receipts(
             return usize::try_from(done.rows_affected()).map_err(Error::internal);
         }
         (false, true) => {
-            insert_and_tell!(insert_plain, [], batch, events).fetch_one(connection).await?
+            insert_with_events!(insert_plain, [], batch, events).fetch_one(connection).await?
         }
         (false, false) => {
-            insert_and_tell!(
+            insert_with_events!(
                 insert_with_leaves,
                 ["$26", "$27"],
                 batch,

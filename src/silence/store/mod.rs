@@ -1,3 +1,3 @@
+pub mod leases;
 pub mod reports;
 pub mod sites;
-pub mod turns;

@@ -92,22 +92,22 @@ fn problem(mut loc: Vec<String>, error: &serde_json::Error) -> FieldError {
     }
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    let said = Said::of(text);
-    if let Some(field) = said.field
+    let explanation = Explanation::of(text);
+    if let Some(field) = explanation.field
         && loc.last() != Some(&field)
     {
         loc.push(field);
     }
-    FieldError { loc, msg: said.msg, kind: said.kind.to_owned() }
+    FieldError { loc, msg: explanation.msg, kind: explanation.kind.to_owned() }
 }
 
-struct Said {
+struct Explanation {
     field: Option<String>,
     msg: String,
     kind: &'static str,
 }
 
-impl Said {
+impl Explanation {
     /// Unknown messages become the general one.
     fn of(text: &str) -> Self {
         let quoted = |rest: &str| rest.split('`').next().map(cut);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::escape::escape;
 use super::model::{Page, Report, VisitReport};
 use crate::watch::verdict::{Kind, Leak, Listed};
 
@@ -11,22 +12,6 @@ th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px 
 overflow-wrap:anywhere}code{font-size:.9em}.leak{color:#a3121f}.silent{color:#14652f}.none{color:#6b4a00}\
 @media(prefers-color-scheme:dark){body{color:#e8eaf2;background:#14161c}th,td{border-color:#3a3f4d}\
 .leak{color:#ff9aa2}.silent{color:#8fe0ab}.none{color:#f1cd85}}";
-
-/// Text for HTML and XML, in elements and in quoted attributes.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
-}
 
 pub fn html(report: &Report) -> String {
     let mut text = format!(

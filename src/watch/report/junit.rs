@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::html::escape;
-use super::model::{Report, VisitReport};
-use super::sarif::sentence;
+use super::escape::escape;
+use super::model::{Report, VisitReport, sentence};
 
 pub fn junit(report: &Report) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");

@@ -1,5 +1,6 @@
 //! Reports: `report.json`, `report.html`, `report.sarif`, `report.xml`, pictures, and the signed note over them.
 
+mod escape;
 mod html;
 mod junit;
 mod model;

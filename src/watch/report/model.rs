@@ -182,6 +182,25 @@ impl Report {
     }
 }
 
+/// Describes a leak on one line.
+pub fn sentence(page: &Page, visit: &VisitReport, leak: &Leak) -> String {
+    let visit = visit.visit.name();
+    match &leak.identifier {
+        Some(identifier) => format!(
+            "{} \"{}\" of {} ({visit} visit of {}): {}",
+            identifier.store, identifier.name, leak.host, page.url, identifier.reason
+        ),
+        None => format!(
+            "{} from {} after {} ms ({visit} visit of {}): {}",
+            leak.kind.name(),
+            leak.host,
+            leak.at_ms,
+            page.url,
+            leak.url
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Page, Report, VisitReport};
+use super::model::{Page, Report, VisitReport, sentence};
 use crate::watch::verdict::{Kind, Leak};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -44,24 +44,6 @@ pub fn sarif(report: &Report) -> Value {
             "results": results,
         }],
     })
-}
-
-pub fn sentence(page: &Page, visit: &VisitReport, leak: &Leak) -> String {
-    let visit = visit.visit.name();
-    match &leak.identifier {
-        Some(identifier) => format!(
-            "{} \"{}\" of {} ({visit} visit of {}): {}",
-            identifier.store, identifier.name, leak.host, page.url, identifier.reason
-        ),
-        None => format!(
-            "{} from {} after {} ms ({visit} visit of {}): {}",
-            leak.kind.name(),
-            leak.host,
-            leak.at_ms,
-            page.url,
-            leak.url
-        ),
-    }
 }
 
 fn result(page: &Page, visit: &VisitReport, leak: &Leak) -> Value {

@@ -49,7 +49,7 @@ fn of_repeated(text: &str, others: &[&str]) -> f64 {
     set_bits(alike.len(), repeated)
 }
 
-/// The bits of a set from which so many texts were taken, and so many pairs of them were equal.
+/// The bits of a set, by the number of texts that were taken from it and the number of equal pairs among them.
 #[allow(clippy::cast_precision_loss, reason = "a few profiles")]
 pub fn set_bits(taken: usize, equal_pairs: usize) -> f64 {
     if taken < 3 || equal_pairs == 0 {

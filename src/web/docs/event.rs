@@ -26,12 +26,17 @@ pub struct Events {
 impl Events {
     pub fn of(document: &Value) -> Self {
         let all = document["webhooks"].as_object().into_iter().flatten();
-        let told = all.filter_map(|(name, item)| {
-            let told = Operation::of(document, name, "post", &item["post"]);
-            Some((name, told.body?, told.parameters, (told.id, told.summary, told.description)))
+        let documented = all.filter_map(|(name, item)| {
+            let documented = Operation::of(document, name, "post", &item["post"]);
+            Some((
+                name,
+                documented.body?,
+                documented.parameters,
+                (documented.id, documented.summary, documented.description),
+            ))
         });
         let (mut headers, mut kinds) = (Vec::new(), Vec::new());
-        for (name, body, parameters, (id, summary, description)) in told {
+        for (name, body, parameters, (id, summary, description)) in documented {
             headers = parameters;
             let data = body.fields.into_iter().find(|field| field.name == "data");
             let data = data.and_then(|field| field.kind.link).unwrap_or_default();

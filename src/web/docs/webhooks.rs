@@ -13,7 +13,7 @@ struct DocumentedPayload {
     data: &'static str,
 }
 
-fn told(kind: EventKind) -> DocumentedPayload {
+fn documented(kind: EventKind) -> DocumentedPayload {
     match kind {
         EventKind::ContactCreated => DocumentedPayload {
             summary: "A person was stored",
@@ -73,10 +73,10 @@ pub fn add_to(document: &mut Value) {
     let examples = examples.expect("the examples are well-formed");
     let mut webhooks = Map::new();
     for &kind in EventKind::ALL {
-        let (told, schema) = (told(kind), schema_name(kind));
-        document["components"]["schemas"][&schema] = body_schema(kind, &told);
+        let (documented, schema) = (documented(kind), schema_name(kind));
+        document["components"]["schemas"][&schema] = body_schema(kind, &documented);
         let example = examples.get(kind.as_str()).cloned().unwrap_or_default();
-        webhooks.insert(kind.as_str().to_owned(), webhook(kind, &told, &schema, example));
+        webhooks.insert(kind.as_str().to_owned(), webhook(kind, &documented, &schema, example));
     }
     document["webhooks"] = Value::Object(webhooks);
 }
@@ -87,10 +87,10 @@ fn schema_name(kind: EventKind) -> String {
     words.chain(["Event".to_owned()]).collect()
 }
 
-fn body_schema(kind: EventKind, told: &DocumentedPayload) -> Value {
+fn body_schema(kind: EventKind, documented: &DocumentedPayload) -> Value {
     json!({
         "type": "object",
-        "description": format!("{}.", told.summary),
+        "description": format!("{}.", documented.summary),
         "required": ["type", "timestamp", "data"],
         "properties": {
             "type": {"type": "string", "const": kind.as_str()},
@@ -99,16 +99,16 @@ fn body_schema(kind: EventKind, told: &DocumentedPayload) -> Value {
                 "format": "date-time",
                 "description": "When it happened.",
             },
-            "data": {"$ref": format!("#/components/schemas/{}", told.data)},
+            "data": {"$ref": format!("#/components/schemas/{}", documented.data)},
         },
     })
 }
 
-fn webhook(kind: EventKind, told: &DocumentedPayload, schema: &str, example: Value) -> Value {
+fn webhook(kind: EventKind, documented: &DocumentedPayload, schema: &str, example: Value) -> Value {
     json!({"post": {
         "operationId": format!("on_{}", kind.as_str().replace('.', "_")),
-        "summary": told.summary,
-        "description": told.description,
+        "summary": documented.summary,
+        "description": documented.description,
         "tags": ["Webhooks"],
         "security": [],
         "parameters": [

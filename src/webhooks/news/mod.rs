@@ -33,16 +33,16 @@ pub async fn of(infra: &Infra, happened: &[Happened]) -> Result<Vec<Option<News>
             _ => by_pixel.entry(&event.place).or_default().push(place),
         }
     }
-    let told = by_pixel.into_iter().map(|(pixel_id, places)| async move {
+    let payloads = by_pixel.into_iter().map(|(pixel_id, places)| async move {
         let pixel_id = PixelId::from(pixel_id.to_owned());
         let events = places.iter().map(|&place| &happened[place]).collect::<Vec<_>>();
-        let told = on_pixel::news_of(infra, &pixel_id, &events).await?;
-        Ok::<_, Error>(places.into_iter().zip(told).collect::<Vec<_>>())
+        let payloads = on_pixel::news_of(infra, &pixel_id, &events).await?;
+        Ok::<_, Error>(places.into_iter().zip(payloads).collect::<Vec<_>>())
     });
-    let told = stream::iter(told.collect::<Vec<_>>());
-    let told = told.buffer_unordered(PIXELS_AT_ONCE).try_collect::<Vec<_>>().await?;
-    for (place, told) in told.into_iter().flatten() {
-        news[place] = told;
+    let payloads = stream::iter(payloads.collect::<Vec<_>>());
+    let payloads = payloads.buffer_unordered(PIXELS_AT_ONCE).try_collect::<Vec<_>>().await?;
+    for (place, payload) in payloads.into_iter().flatten() {
+        news[place] = payload;
     }
     Ok(news)
 }

@@ -32,9 +32,9 @@ pub async fn news_of(
     let found = Found::of(infra, pixel, happened).await?;
     let mut news = Vec::with_capacity(happened.len());
     for event in happened {
-        let told = found.contact_or_choice(event);
-        news.push(match told {
-            Some(told) => Some(told),
+        let payload = found.contact_or_choice(event);
+        news.push(match payload {
+            Some(payload) => Some(payload),
             None => found.rare(infra, event).await?,
         });
     }

@@ -29,7 +29,7 @@ const BATCH: i64 = 500;
 /// Excess of kept deliveries over the shown ones at which they are tidied at the latest.
 const MOST_UNTIDIED: usize = 250;
 const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
-const LOOKED_AT_EVERY: RealTime = RealTime::from_secs(5);
+const CHECK_INTERVAL: RealTime = RealTime::from_secs(5);
 const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
 /// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_at` is
@@ -271,7 +271,7 @@ impl Visit<'_> {
 }
 
 async fn finished(under_way: &mut JoinSet<Attempted>) -> Result<Vec<Attempted>> {
-    let Ok(Some(first)) = timeout(LOOKED_AT_EVERY, under_way.join_next()).await else {
+    let Ok(Some(first)) = timeout(CHECK_INTERVAL, under_way.join_next()).await else {
         return Ok(Vec::new());
     };
     let mut done = vec![first.map_err(Error::internal)?];

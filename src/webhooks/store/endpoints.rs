@@ -74,7 +74,7 @@ pub async fn count_endpoints(connection: &mut PgConnection, account_id: &Account
 pub async fn insert_endpoint(
     connection: &mut PgConnection,
     endpoint: &Endpoint,
-    sealed: &[u8],
+    encrypted: &[u8],
 ) -> Result<()> {
     query!(
         "INSERT INTO webhook_endpoints (endpoint_id, account_id, url, events, pixels, format, secret,
@@ -86,7 +86,7 @@ pub async fn insert_endpoint(
         endpoint.events.as_deref(),
         endpoint.pixels.as_deref(),
         endpoint.format,
-        sealed,
+        encrypted,
         endpoint.created_at,
         endpoint.public_key,
     )
@@ -141,7 +141,7 @@ pub async fn update_paused(
 pub async fn update_secret(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
-    sealed: &[u8],
+    encrypted: &[u8],
     public_key: Option<&str>,
     previous_until: DateTime<Utc>,
 ) -> Result<()> {
@@ -150,7 +150,7 @@ pub async fn update_secret(
          SET previous_secret = secret, previous_until = $3, secret = $2, public_key = $4
          WHERE endpoint_id = $1",
         endpoint_id,
-        sealed,
+        encrypted,
         previous_until,
         public_key,
     )
@@ -161,9 +161,9 @@ pub async fn update_secret(
 
 /// The encrypted secrets that sign now.
 #[derive(Default)]
-pub struct SealedSecrets {
+pub struct EncryptedSecrets {
     /// The present one, and the previous one while it is valid.
-    pub sealed: Vec<Vec<u8>>,
+    pub encrypted: Vec<Vec<u8>>,
     /// Whether they sign with Ed25519 too.
     pub are_public: bool,
 }
@@ -172,7 +172,7 @@ pub async fn find_secrets(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     now: DateTime<Utc>,
-) -> Result<SealedSecrets> {
+) -> Result<EncryptedSecrets> {
     let row = query!(
         "SELECT secret, public_key IS NOT NULL AS \"are_public!\", CASE WHEN previous_until > $2 THEN previous_secret END AS previous
          FROM webhook_endpoints WHERE endpoint_id = $1",
@@ -181,8 +181,8 @@ pub async fn find_secrets(
     )
     .fetch_optional(connection)
     .await?;
-    Ok(row.map_or_else(SealedSecrets::default, |row| SealedSecrets {
-        sealed: [row.secret].into_iter().chain(row.previous).collect(),
+    Ok(row.map_or_else(EncryptedSecrets::default, |row| EncryptedSecrets {
+        encrypted: [row.secret].into_iter().chain(row.previous).collect(),
         are_public: row.are_public,
     }))
 }

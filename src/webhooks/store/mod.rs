@@ -1,5 +1,5 @@
 pub mod claims;
 pub mod deliveries;
+pub mod encrypted;
 pub mod endpoints;
-pub mod sealed;
 pub mod waiting;

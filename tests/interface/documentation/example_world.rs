@@ -262,7 +262,7 @@ impl World {
         let log = Log::new(infra(&self.app.database, self.app.clock.clone(), &settings));
         let waiting = "SELECT count(*) FROM log_leaves WHERE epoch IS NULL";
         while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&self.app.pool).await.unwrap() > 0 {
-            log.seal().await.unwrap();
+            log.append_pending().await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

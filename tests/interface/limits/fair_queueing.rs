@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
-use assent::infra::limits::pace::{Paces, Pacing};
+use assent::infra::limits::account_rate::{AccountRates, RateConfig};
 use futures_util::future::join_all;
 
 use crate::limits::rate_limits::{ON, is_limited};
@@ -25,8 +25,8 @@ async fn paced(alone: u64) -> App {
     App::spawn_tuned(database, clock, &[ON], |infra| {
         let at_once = const { NonZeroU64::new(2).unwrap() };
         let pacing =
-            Pacing { every: [30_000_000; 2], at_once, max_wait: micros(TIME_LIMIT), alone };
-        infra.paces = Paces::new(Some(pacing), infra.metrics.paced.clone());
+            RateConfig { every: [30_000_000; 2], at_once, max_wait: micros(TIME_LIMIT), alone };
+        infra.account_rates = AccountRates::new(Some(pacing), infra.metrics.paced.clone());
     })
     .await
 }

@@ -113,13 +113,13 @@ impl World {
             return;
         }
         let log = Log::new(infra(&app.database, app.clock.clone(), &[LOG_KEY]));
-        log.seal().await.unwrap();
+        log.append_pending().await.unwrap();
         let pixel = names["own_pixel"].as_str().unwrap();
         let path = format!("/v1/consent/proof?pixel_id={pixel}&visitor_id=visitor-1");
         let mut answer = app.get(&path).await;
         while answer.status == 409 {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            log.seal().await.unwrap();
+            log.append_pending().await.unwrap();
             answer = app.get(&path).await;
         }
         let key = log.policy().unwrap();

@@ -61,7 +61,7 @@ pub async fn extend(coordinator: &str, database: &str) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Names the coordinator and the first so many workers to each other.
+/// Names the coordinator and this number of workers to each other.
 pub async fn join(coordinator: &str, database: &str, workers: usize) -> sqlx::Result<()> {
     let nodes = as_here(&statements("citus-nodes"), coordinator);
     run_each(coordinator, database, &nodes, 1 + workers).await
@@ -72,7 +72,7 @@ pub async fn follow(coordinator: &str, database: &str, mark: &str) -> sqlx::Resu
     run_each(coordinator, database, &as_here(&statements(mark), coordinator), usize::MAX).await
 }
 
-/// The first so many statements, each in a transaction of its own.
+/// The first statements, up to this number, each in a transaction of its own.
 async fn run_each(
     coordinator: &str,
     database: &str,

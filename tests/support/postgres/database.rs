@@ -161,7 +161,7 @@ impl TestDatabase {
         database
     }
 
-    /// The extension in it, on every server, and the first so many workers known to the coordinator.
+    /// The extension in it, on every server, and this number of workers known to the coordinator.
     pub async fn join_cluster(&self, workers: usize) {
         let name = self.name.as_deref().expect("a name");
         cluster::extend(&server_url(), name).await.expect("the extension is there");

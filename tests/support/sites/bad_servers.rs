@@ -1,4 +1,4 @@
-//! A customer's server that answers badly in every way, beside that of another tenant, who is told in
+//! A customer's server that answers badly in every way, beside that of another tenant, who is notified in
 //! time.
 
 use std::collections::BTreeMap;

@@ -41,7 +41,7 @@ impl App {
         }
     }
 
-    /// Publishes so many things that do not exist.
+    /// Publishes this number of things that do not exist.
     pub async fn publish_many(&self, first: i32, count: i32) {
         sqlx::query(PUBLISH_MANY).bind(first).bind(count).execute(&self.pool).await.unwrap();
     }

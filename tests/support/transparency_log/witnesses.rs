@@ -37,9 +37,9 @@ pub enum Mode {
     Silent,
     /// Answers to each checkpoint with this status and this text.
     Says(u16, String),
-    /// Cosigns everything, with a time so many seconds wrong.
+    /// Cosigns everything, with a time that is wrong by this number of seconds.
     Hasty(i64),
-    /// Shows nothing, and has seen so many entries.
+    /// Shows nothing, and has seen this number of entries.
     Claims(u64),
     /// Cosigns as it should and shows nothing to anybody.
     Closed,

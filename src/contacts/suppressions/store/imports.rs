@@ -120,11 +120,11 @@ pub async fn find_import(
 }
 
 /// The advisory lock for applying a step: an arbitrary number that is used nowhere else.
-const TURN: i64 = 0x0a55_e117_1157;
+const APPLYING: i64 = 0x0a55_e117_1157;
 
 /// Takes the lock until the transaction ends; `false` when another node has it.
-pub async fn take_turn(connection: &mut PgConnection) -> Result<bool> {
-    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", TURN)
+pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
+    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", APPLYING)
         .fetch_one(connection)
         .await?;
     Ok(taken)
@@ -152,7 +152,7 @@ pub async fn find_waiting_import(
 }
 
 /// Moves the import behind all others that wait now.
-pub async fn update_turn(
+pub async fn postpone(
     connection: &mut PgConnection,
     import_id: Uuid,
     retry_at: Option<DateTime<Utc>>,

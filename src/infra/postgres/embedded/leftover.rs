@@ -53,7 +53,7 @@ async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
         if Instant::now() > cut_off {
             let _ = kill(pid, IMMEDIATE_SHUTDOWN);
         }
-        wait.tell("waiting for the PostgreSQL of a service that was killed to stop");
+        wait.report("waiting for the PostgreSQL of a service that was killed to stop");
         sleep(PAUSE).await;
     }
     Ok(())

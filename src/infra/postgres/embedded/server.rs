@@ -65,7 +65,7 @@ impl Server {
             if ready {
                 return Ok(());
             }
-            wait.tell("waiting for the embedded PostgreSQL to be ready");
+            wait.report("waiting for the embedded PostgreSQL to be ready");
             sleep(PAUSE).await;
         }
     }

@@ -9,7 +9,7 @@ pub(super) const IMMEDIATE_SHUTDOWN: Signal = Signal::SIGQUIT;
 
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(60);
-const TELL_EVERY: Duration = Duration::from_secs(10);
+const REPORT_EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct LongWait {
     since: Instant,
@@ -20,8 +20,8 @@ impl LongWait {
         Self { since: Instant::now() }
     }
 
-    pub(super) fn tell(&mut self, what: &'static str) {
-        if self.since.elapsed() > TELL_EVERY {
+    pub(super) fn report(&mut self, what: &'static str) {
+        if self.since.elapsed() > REPORT_EVERY {
             tracing::info!("{what}");
             self.since = Instant::now();
         }

@@ -53,7 +53,7 @@ pub async fn lock_due(connection: &mut PgConnection, now: DateTime<Utc>) -> Resu
     Ok(due)
 }
 
-/// Plans the next attempt, unless the popup has another form by now.
+/// Plans the next attempt, unless the popup has changed its form.
 pub async fn update_plan(connection: &mut PgConnection, due: &Due, plan: &Plan) -> Result<()> {
     query!(
         "UPDATE popup_screenshots_due SET next_at = $3, busy_until = $4, failures = $5
@@ -79,7 +79,7 @@ pub async fn is_due(connection: &mut PgConnection, pixel_id: &PixelId) -> Result
     Ok(is_due)
 }
 
-/// Removes a popup that has its pictures; `false` if it has another form by now.
+/// Removes a popup that has its pictures; `false` if it has changed its form.
 pub async fn delete_due(connection: &mut PgConnection, due: &Due) -> Result<bool> {
     let deleted = query!(
         "DELETE FROM popup_screenshots_due WHERE pixel_id = $1 AND configured_at = $2",

@@ -34,7 +34,7 @@ pub async fn insert_receipts(
     if drawn.is_empty() {
         return Ok(PendingEvents::default());
     }
-    let held = hold(pool, &told_of(&drawn)).await?;
+    let held = hold(pool, &events_of(&drawn)).await?;
     let stored = insert_drawn(connection, &drawn).await?;
     Ok(PendingEvents { stored, held })
 }
@@ -110,7 +110,7 @@ async fn draw<'a>(
     Ok(drawn.collect())
 }
 
-fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
+fn events_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     let events = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
         let subject = serde_json::json!({"seq": seq});
         row.events.iter().map(move |event| EventRow { subject: subject.clone(), ..event.clone() })

@@ -67,7 +67,7 @@ async fn move_screen(
     let site_move = find_move(member, pixel_id).await?;
     let is_elsewhere = matches!(tried.error, Some(Error::DomainRegistered));
     let content = context! {
-        moving: site_move.as_ref().map(told),
+        moving: site_move.as_ref().map(summary),
         domain: tried.domain,
         is_elsewhere,
         error: tried.error.map(sentence),
@@ -78,7 +78,7 @@ async fn move_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-fn told(site_move: &MoveView) -> Value {
+fn summary(site_move: &MoveView) -> Value {
     json!({
         "former": site_move.former_domain,
         "since": day(site_move.moved_at.0),

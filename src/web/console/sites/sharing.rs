@@ -66,12 +66,12 @@ async fn screen(
     let of_pixel = OfPixel { pixel_id: pixel_id.to_owned() };
     let links = member.ask::<ListSharedLinks>(of_pixel).await?.shared_links;
     let is_of_field = matches!(wrong, Some((_, Error::Validation(_))));
-    let told = wrong.map(|(_, error)| sentence(error));
+    let message = wrong.map(|(_, error)| sentence(error));
     let content = context! {
         links: links.into_iter().map(Row::from).collect::<Vec<_>>(),
         days: wrong.map_or_else(|| USUAL_DAYS.to_string(), |(typed, _)| typed.to_owned()),
-        error: told.as_ref().filter(|_| is_of_field),
-        problem: told.as_ref().filter(|_| !is_of_field),
+        error: message.as_ref().filter(|_| is_of_field),
+        problem: message.as_ref().filter(|_| !is_of_field),
         notice: is_revoked.then_some("The link is revoked. It no longer works."),
     };
     let screen = Screen {

@@ -80,7 +80,7 @@ fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str
         return ("Not verified".to_owned(), "none");
     };
     let error = install.check_error.as_deref();
-    let told = error.map(|error| format!(": {error}")).unwrap_or_default();
+    let detail = error.map(|error| format!(": {error}")).unwrap_or_default();
     let missing = install.missing_since.map(|since| past_day(since.0, now));
     match (install.install_status, missing) {
         (InstallStatus::Installed, missing) => (installed(install, missing, &checked_at), "good"),
@@ -88,13 +88,13 @@ fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str
             let why = install.findings.first().filter(|finding| finding.kind != FindingKind::NoTag);
             let why = why.map(|finding| format!(": {}", clause(&finding.found)));
             let since = missing.trim_start_matches("on ");
-            (format!("Snippet missing since {since}{}", why.unwrap_or(told)), "bad")
+            (format!("Snippet missing since {since}{}", why.unwrap_or(detail)), "bad")
         }
         (InstallStatus::NotInstalled, None) => {
             (format!("Snippet not found on {checked_at}"), "bad")
         }
         (InstallStatus::Unreachable, _) => {
-            (format!("The page could not be read on {checked_at}{told}"), "bad")
+            (format!("The page could not be read on {checked_at}{detail}"), "bad")
         }
         (InstallStatus::NotChecked, _) => ("Not verified".to_owned(), "none"),
     }

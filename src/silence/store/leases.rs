@@ -3,8 +3,8 @@ use sqlx::{PgConnection, query};
 
 use crate::error::Result;
 
-/// Takes the turn to watch a site until a time; `false` if another node has it.
-pub async fn take_turn(
+/// Takes the lease of watching a site until a time; `false` if another node has it.
+pub async fn take_lease(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
@@ -16,7 +16,7 @@ pub async fn take_turn(
     Ok(taken.rows_affected() == 1)
 }
 
-pub async fn end_turn(
+pub async fn end_lease(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
     now: DateTime<Utc>,

@@ -143,20 +143,20 @@ pub async fn upsert_plan(
     Ok(())
 }
 
-pub struct ClaimedLook {
+pub struct ClaimedCheck {
     pub pixel_id: PixelId,
     pub until: DateTime<Utc>,
 }
 
 /// Claims the most overdue check of active accounts' pixels that are installed, have vanished or have moved to
 /// another host, until `until`.
-pub async fn claim_look(
+pub async fn claim_check(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
-) -> Result<Option<ClaimedLook>> {
+) -> Result<Option<ClaimedCheck>> {
     let claimed = query_as!(
-        ClaimedLook,
+        ClaimedCheck,
         "UPDATE install_looks SET next_look_at = $2
          WHERE pixel_id = (
              SELECT pixel_id FROM install_looks JOIN pixels USING (pixel_id)

@@ -3,20 +3,20 @@ use uuid::Uuid;
 
 use crate::error::Result;
 
-pub struct SealedEndpoint {
+pub struct EncryptedEndpoint {
     pub endpoint_id: Uuid,
     pub secret: Vec<u8>,
     /// The previous one, even if it no longer signs.
     pub previous_secret: Option<Vec<u8>>,
 }
 
-pub async fn list_sealed(
+pub async fn list_encrypted(
     connection: &mut PgConnection,
     after: Uuid,
     limit: i64,
-) -> Result<Vec<SealedEndpoint>> {
+) -> Result<Vec<EncryptedEndpoint>> {
     let endpoints = query_as!(
-        SealedEndpoint,
+        EncryptedEndpoint,
         "SELECT endpoint_id, secret, previous_secret FROM webhook_endpoints
          WHERE endpoint_id > $1 ORDER BY endpoint_id LIMIT $2",
         after,
@@ -28,9 +28,9 @@ pub async fn list_sealed(
 }
 
 /// Stores re-encrypted secrets, unless the endpoint was given a new secret in the meantime.
-pub async fn update_sealed(
+pub async fn update_encrypted(
     connection: &mut PgConnection,
-    before: &SealedEndpoint,
+    before: &EncryptedEndpoint,
     secret: Option<Vec<u8>>,
     previous_secret: Option<Vec<u8>>,
 ) -> Result<()> {

@@ -20,8 +20,8 @@ use crate::infra::cache::{Bounds, Cache};
 use crate::types::ids::AccountId;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Pacing {
-    /// Interval between requests, in the order of [`Turn`].
+pub struct RateConfig {
+    /// Interval between requests, in the order of [`OperationKind`].
     pub every: [u64; 2],
     /// Burst size: requests that may arrive at once without waiting.
     pub at_once: NonZeroU64,
@@ -30,7 +30,7 @@ pub struct Pacing {
     pub alone: u64,
 }
 
-impl Default for Pacing {
+impl Default for RateConfig {
     fn default() -> Self {
         let at_once = const { NonZeroU64::new(100).unwrap() };
         Self { every: [1_000, 2_000], at_once, max_wait: 1_000_000, alone: 10_000_000 }
@@ -41,36 +41,36 @@ impl Default for Pacing {
 const KEPT: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug)]
-pub enum Turn {
+pub enum OperationKind {
     Read,
     Write,
 }
 
 #[derive(Clone)]
-pub struct Paces {
-    pacing: Option<Pacing>,
+pub struct AccountRates {
+    config: Option<RateConfig>,
     since: Instant,
     accounts: Cache<AccountId, Arc<[TenantThrottle; 2]>>,
-    company: Arc<ActiveTenants>,
+    active: Arc<ActiveTenants>,
     waited: Counter,
 }
 
-impl Paces {
-    pub fn new(pacing: Option<Pacing>, waited: Counter) -> Self {
+impl AccountRates {
+    pub fn new(config: Option<RateConfig>, waited: Counter) -> Self {
         Self {
-            pacing,
+            config,
             since: Instant::now(),
             accounts: Cache::new(Bounds::entries(KEPT, None)),
-            company: Arc::default(),
+            active: Arc::default(),
             waited,
         }
     }
 
-    pub async fn wait(&self, turn: Turn, account_id: &AccountId) -> Result<()> {
-        let Some(pacing) = self.pacing else { return Ok(()) };
+    pub async fn wait(&self, kind: OperationKind, account_id: &AccountId) -> Result<()> {
+        let Some(config) = self.config else { return Ok(()) };
         let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let taken = self.take(pacing, turn, account_id, now).await;
-        let wait = *taken.as_ref().unwrap_or(&pacing.max_wait);
+        let taken = self.take(config, kind, account_id, now).await;
+        let wait = *taken.as_ref().unwrap_or(&config.max_wait);
         if wait > 0 {
             self.waited.inc();
             sleep(Duration::from_micros(wait)).await;
@@ -81,22 +81,22 @@ impl Paces {
     /// Returns the microseconds until the account's next slot; zero for an account that is alone.
     async fn take(
         &self,
-        pacing: Pacing,
-        turn: Turn,
+        config: RateConfig,
+        kind: OperationKind,
         account_id: &AccountId,
         now: u64,
     ) -> Result<u64> {
-        let paces = match self.accounts.get(account_id).await {
-            Some(paces) => paces,
+        let throttles = match self.accounts.get(account_id).await {
+            Some(throttles) => throttles,
             None => {
                 let first = async { Arc::default() };
                 self.accounts.get_or_insert_with(account_id.clone(), first).await
             }
         };
-        if self.company.is_alone(Arc::as_ptr(&paces).addr(), now, pacing.alone) {
+        if self.active.is_alone(Arc::as_ptr(&throttles).addr(), now, config.alone) {
             return Ok(0);
         }
-        paces[turn as usize].take(turn, pacing, now)
+        throttles[kind as usize].take(kind, config, now)
     }
 }
 
@@ -109,11 +109,11 @@ struct ActiveTenants {
 
 impl ActiveTenants {
     /// Records the account, and returns whether it has been the only one for this duration.
-    fn is_alone(&self, who: usize, now: u64, long: u64) -> bool {
-        if self.latest.load(Ordering::Acquire) != who {
+    fn is_alone(&self, account: usize, now: u64, long: u64) -> bool {
+        if self.latest.load(Ordering::Acquire) != account {
             // In this order, so that no reader pairs the new account with the time of the previous one.
             self.changed.store(now, Ordering::Relaxed);
-            self.latest.store(who, Ordering::Release);
+            self.latest.store(account, Ordering::Release);
         }
         now.saturating_sub(self.changed.load(Ordering::Relaxed)) >= long
     }
@@ -123,14 +123,14 @@ impl ActiveTenants {
 struct TenantThrottle(AtomicU64);
 
 impl TenantThrottle {
-    fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
-        let every = pacing.every[turn as usize];
-        let ahead = (pacing.at_once.get() - 1) * every;
+    fn take(&self, kind: OperationKind, config: RateConfig, now: u64) -> Result<u64> {
+        let every = config.every[kind as usize];
+        let ahead = (config.at_once.get() - 1) * every;
         let wait = |next: u64| next.saturating_sub(now).saturating_sub(ahead);
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-            (wait(next) <= pacing.max_wait).then(|| next.max(now) + every)
+            (wait(next) <= config.max_wait).then(|| next.max(now) + every)
         });
-        taken.map(wait).map_err(|_| too_many(Duration::from_micros(pacing.max_wait)))
+        taken.map(wait).map_err(|_| too_many(Duration::from_micros(config.max_wait)))
     }
 }
 
@@ -140,52 +140,62 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    fn waits(pace: &TenantThrottle, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
-        (0..requests).filter_map(|_| pace.take(turn, Pacing::default(), now).ok()).collect()
+    fn waits(
+        throttle: &TenantThrottle,
+        kind: OperationKind,
+        now: u64,
+        requests: usize,
+    ) -> Vec<u64> {
+        (0..requests).filter_map(|_| throttle.take(kind, RateConfig::default(), now).ok()).collect()
     }
 
     #[test]
     fn a_hundred_at_once_do_not_wait_and_the_others_wait_for_their_turns() {
-        for (turn, every) in [(Turn::Read, 1_000), (Turn::Write, 2_000)] {
-            let pace = TenantThrottle::default();
-            assert_eq!(waits(&pace, turn, 0, 100), [0; 100]);
-            let late = waits(&pace, turn, 0, 500);
+        for (kind, every) in [(OperationKind::Read, 1_000), (OperationKind::Write, 2_000)] {
+            let throttle = TenantThrottle::default();
+            assert_eq!(waits(&throttle, kind, 0, 100), [0; 100]);
+            let late = waits(&throttle, kind, 0, 500);
             assert_eq!((late[0], late[1], late[499]), (every, 2 * every, 500 * every));
             // Other accounts are not affected, and later this one has its burst of a hundred again.
-            assert_eq!(waits(&TenantThrottle::default(), turn, 0, 100), [0; 100]);
-            assert_eq!(waits(&pace, turn, 2 * SECOND, 100), [0; 100]);
+            assert_eq!(waits(&TenantThrottle::default(), kind, 0, 100), [0; 100]);
+            assert_eq!(waits(&throttle, kind, 2 * SECOND, 100), [0; 100]);
         }
     }
 
     #[test]
     fn who_would_wait_for_more_than_a_second_is_refused() {
-        for (turn, every, taken) in [(Turn::Read, 1_000, 1_100), (Turn::Write, 2_000, 600)] {
-            let pace = TenantThrottle::default();
-            assert_eq!(waits(&pace, turn, 0, 20_000).len(), taken);
-            let refused = pace.take(turn, Pacing::default(), 0).unwrap_err();
+        for (kind, every, taken) in
+            [(OperationKind::Read, 1_000, 1_100), (OperationKind::Write, 2_000, 600)]
+        {
+            let throttle = TenantThrottle::default();
+            assert_eq!(waits(&throttle, kind, 0, 20_000).len(), taken);
+            let refused = throttle.take(kind, RateConfig::default(), 0).unwrap_err();
             assert_eq!(refused.retry_after(), Some(1));
-            let later = waits(&pace, turn, 2 * every, 20_000);
+            let later = waits(&throttle, kind, 2 * every, 20_000);
             assert_eq!(later, [SECOND - every, SECOND]);
         }
     }
 
     #[test]
     fn who_has_been_alone_for_ten_seconds_is_alone() {
-        let company = ActiveTenants::default();
-        let long = Pacing::default().alone;
-        assert!(!company.is_alone(1, 0, long));
-        assert!(!company.is_alone(1, long - 1, long));
-        assert!(company.is_alone(1, long, long));
-        assert!(!company.is_alone(2, long + 1, long));
-        assert!(!company.is_alone(1, long + 2, long));
-        assert!(company.is_alone(1, 2 * long + 2, long));
+        let active = ActiveTenants::default();
+        let long = RateConfig::default().alone;
+        assert!(!active.is_alone(1, 0, long));
+        assert!(!active.is_alone(1, long - 1, long));
+        assert!(active.is_alone(1, long, long));
+        assert!(!active.is_alone(2, long + 1, long));
+        assert!(!active.is_alone(1, long + 2, long));
+        assert!(active.is_alone(1, 2 * long + 2, long));
     }
 
-    async fn rush(paces: &Paces, account: &str, requests: usize, now: u64) -> usize {
+    async fn rush(throttles: &AccountRates, account: &str, requests: usize, now: u64) -> usize {
         let account_id = AccountId::from(account.to_owned());
         let mut waited = 0;
         for _ in 0..requests {
-            let wait = paces.take(Pacing::default(), Turn::Read, &account_id, now).await.unwrap();
+            let wait = throttles
+                .take(RateConfig::default(), OperationKind::Read, &account_id, now)
+                .await
+                .unwrap();
             waited += usize::from(wait > 0);
         }
         waited
@@ -193,36 +203,36 @@ mod tests {
 
     #[tokio::test]
     async fn a_rush_waits_while_others_are_there_and_only_it() {
-        let paces = Paces::new(Some(Pacing::default()), Counter::default());
-        assert_eq!(rush(&paces, "calm", 10, 0).await, 0);
-        assert_eq!(rush(&paces, "busy", 300, 1).await, 200);
-        assert_eq!(rush(&paces, "calm", 90, 2).await, 0);
-        assert_eq!(rush(&paces, "busy", 300, 3).await, 300);
-        assert_eq!(rush(&paces, "busy", 300, 11 * SECOND).await, 0);
+        let throttles = AccountRates::new(Some(RateConfig::default()), Counter::default());
+        assert_eq!(rush(&throttles, "calm", 10, 0).await, 0);
+        assert_eq!(rush(&throttles, "busy", 300, 1).await, 200);
+        assert_eq!(rush(&throttles, "calm", 90, 2).await, 0);
+        assert_eq!(rush(&throttles, "busy", 300, 3).await, 300);
+        assert_eq!(rush(&throttles, "busy", 300, 11 * SECOND).await, 0);
     }
 
     #[tokio::test]
     async fn without_a_pacing_nobody_waits() {
-        let paces = Paces::new(None, Counter::default());
+        let throttles = AccountRates::new(None, Counter::default());
         let account_id = AccountId::from("busy".to_owned());
         for _ in 0..5_000 {
-            assert!(paces.wait(Turn::Write, &account_id).await.is_ok());
+            assert!(throttles.wait(OperationKind::Write, &account_id).await.is_ok());
         }
-        assert_eq!(paces.waited.get(), 0);
+        assert_eq!(throttles.waited.get(), 0);
     }
 
     #[tokio::test]
     async fn who_is_refused_is_not_refused_at_once() {
-        let pacing = Pacing { max_wait: 200_000, ..Pacing::default() };
-        let paces = Paces::new(Some(pacing), Counter::default());
+        let config = RateConfig { max_wait: 200_000, ..RateConfig::default() };
+        let throttles = AccountRates::new(Some(config), Counter::default());
         let account_id = AccountId::from("busy".to_owned());
         let full: Arc<[TenantThrottle; 2]> =
             Arc::new([u64::MAX / 2, 0].map(|next| TenantThrottle(next.into())));
-        paces.accounts.get_or_insert_with(account_id.clone(), async { full }).await;
+        throttles.accounts.get_or_insert_with(account_id.clone(), async { full }).await;
         let begun = Instant::now();
-        assert!(paces.wait(Turn::Read, &account_id).await.is_err());
+        assert!(throttles.wait(OperationKind::Read, &account_id).await.is_err());
         assert!(begun.elapsed() >= Duration::from_millis(200));
-        assert!(paces.wait(Turn::Write, &account_id).await.is_ok());
-        assert_eq!(paces.waited.get(), 1);
+        assert!(throttles.wait(OperationKind::Write, &account_id).await.is_ok());
+        assert_eq!(throttles.waited.get(), 1);
     }
 }

@@ -14,7 +14,7 @@ use crate::types::ids::PixelRef;
 /// Seconds after which a fetch that found no place may be tried again.
 pub const BUSY_PAUSE: u64 = 5;
 
-pub struct Look {
+pub struct PageCheck {
     pub observation: Observation,
     /// Whether the pixel's tag runs on the page. This is stronger evidence than its name in the page.
     pub is_live: bool,
@@ -23,7 +23,7 @@ pub struct Look {
 }
 
 /// Fetches the home page. No connection to the database is held meanwhile.
-pub async fn look_at(infra: &Infra, pixel: &Pixel) -> Result<Look> {
+pub async fn check_page(infra: &Infra, pixel: &Pixel) -> Result<PageCheck> {
     let aliases = {
         let mut connection = infra.pool.acquire().await?;
         store::list_aliases(&mut connection, &pixel.pixel_id).await?
@@ -37,7 +37,7 @@ pub async fn look_at(infra: &Infra, pixel: &Pixel) -> Result<Look> {
     let is_live =
         fetched.as_ref().is_ok_and(|page| live_tags(infra, page).has(&pixel.pixel_id, &aliases));
     let findings = findings(infra, pixel, &aliases, &fetched, observation);
-    Ok(Look { observation, is_live, findings })
+    Ok(PageCheck { observation, is_live, findings })
 }
 
 pub fn live_tags(infra: &Infra, page: &SitePage) -> LiveTags {

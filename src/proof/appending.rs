@@ -32,13 +32,13 @@ impl Log {
     /// Appends all pending entries, unless another node is doing so. Pauses the log when the
     /// database is behind a signed state ([`guard`](super::guard)), and appends nothing while the
     /// latest signed state cannot be stored.
-    pub async fn seal(&self) -> Result<()> {
+    pub async fn append_pending(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
         if !self.may_begin(key).await? || !self.remember_newest().await? {
             return Ok(());
         }
         loop {
-            let round = self.seal_some(key).await?;
+            let round = self.append_batch(key).await?;
             let is_remembered = self.remember_newest().await?;
             if round == Round::Done || !is_remembered || self.infra.shutdown.has_begun() {
                 return Ok(());
@@ -46,7 +46,7 @@ impl Log {
         }
     }
 
-    async fn seal_some(&self, key: &LogKey) -> Result<Round> {
+    async fn append_batch(&self, key: &LogKey) -> Result<Round> {
         let begun = Instant::now();
         let mut transaction = self.infra.pool.begin().await?;
         if !store::take_lock(&mut transaction).await? {
@@ -71,7 +71,7 @@ impl Log {
             entries.push(entry_of(waiting, now)?);
         }
         let next = head.size + signed(entries.len() as u64)?;
-        entries.extend(choices::seal(&mut transaction, next, now).await?);
+        entries.extend(choices::append(&mut transaction, next, now).await?);
         let is_signed = key.read(&head.checkpoint).is_some_and(|signed| signed.size == edge.size());
         if entries.is_empty() && is_signed {
             transaction.rollback().await?;
@@ -82,12 +82,12 @@ impl Log {
         store::update_entries(&mut transaction, &waiting, first).await?;
         let (origin, size, root) = (key.origin.clone(), edge.size(), edge.root());
         let checkpoint = key.signer.sign(&Checkpoint { origin, size, root }.to_string());
-        let sealed = Head { size: signed(size)?, checkpoint };
-        if !store::update_head(&mut transaction, head.size, &sealed).await? {
+        let next_head = Head { size: signed(size)?, checkpoint };
+        if !store::update_head(&mut transaction, head.size, &next_head).await? {
             return Err(Error::internal("the log was added to beside its lock"));
         }
         transaction.commit().await?;
-        self.infra.metrics.log.sealing.observe(begun.elapsed().as_secs_f64());
+        self.infra.metrics.log.appending.observe(begun.elapsed().as_secs_f64());
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
     }
 
