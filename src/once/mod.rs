@@ -98,7 +98,7 @@ fn digest(parts: &[&[u8]]) -> Digest {
 
 /// Opens the key of the current request, whose body has been read. Does nothing without a key; fails if
 /// the request was answered before, or is being answered.
-pub async fn decrypt(body: &[u8]) -> Result<()> {
+pub async fn open(body: &[u8]) -> Result<()> {
     let Some(pending) = current() else { return Ok(()) };
     let asked = digest(&[pending.head.as_bytes(), body]);
     let taken = take(&pending.infra, &pending.scope, &asked).await?;

@@ -91,7 +91,7 @@ impl Passkey {
     /// Signs the challenge of the options: the fields of the form that signs in.
     pub fn answer(&self, options: &Value, stated: &Stated) -> Fields {
         let (client, data) = (stated.client_data(options), stated.authenticator_data(stated.flags));
-        let message = [&*data, &Sha256::digest(&client).to_vec()].concat();
+        let message = [&*data, &Sha256::digest(&client)].concat();
         let signature = self.key.sign(&SystemRandom::new(), &message).expect("a signature");
         vec![
             ("credential_id", encoded(&self.id)),
