@@ -74,7 +74,7 @@ const post = (action: string, fields: Fields): void => {
 /** Shows a part of the page that needs passkeys, and makes its button work. */
 const setUp = (part: HTMLElement): void => {
   const button = part.querySelector<HTMLButtonElement>('[data-passkey]')!;
-  const said = part.querySelector<HTMLElement>('[role=alert]')!;
+  const status = part.querySelector<HTMLElement>('[role=alert]')!;
   const path = button.dataset.passkey!;
   const isNew = button.dataset.new !== undefined;
   let isBusy = false;
@@ -82,14 +82,14 @@ const setUp = (part: HTMLElement): void => {
   button.onclick = async () => {
     if (isBusy) return;
     isBusy = true;
-    said.textContent = '';
+    status.textContent = '';
     const form = button.form!;
     try {
       const fields = await (isNew ? create : use)(path, form);
       post(path, { ...fieldsOf(form), ...fields });
     } catch (error) {
       const exists = (error as Error).name === 'InvalidStateError';
-      said.textContent = exists ? EXISTS : isNew ? NOT_CREATED : NOT_USED;
+      status.textContent = exists ? EXISTS : isNew ? NOT_CREATED : NOT_USED;
     }
     isBusy = false;
   };

@@ -61,19 +61,19 @@ onPress(elements.withdraw, async () => {
 
 elements.erase.onclick = () => {
   showStatus('');
-  elements.eraseQuestion.hidden = false;
+  elements.eraseConfirmation.hidden = false;
   elements.eraseSend.focus();
 };
 
 elements.eraseCancel.onclick = () => {
-  elements.eraseQuestion.hidden = true;
+  elements.eraseConfirmation.hidden = true;
   elements.erase.focus();
 };
 
 onPress(elements.eraseSend, async () => {
   showStatus('');
   if (!ids || !(await requestErasure(ids))) throw new Error();
-  elements.eraseQuestion.hidden = true;
+  elements.eraseConfirmation.hidden = true;
   await load();
   showStatus(text('eraseDone'));
 });

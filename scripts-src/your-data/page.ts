@@ -22,7 +22,7 @@ export const elements = {
   withdraw: byId('withdraw'),
   download: byId('download'),
   erase: byId('erase'),
-  eraseQuestion: byId('erase-question'),
+  eraseConfirmation: byId('erase-confirmation'),
   eraseSend: byId('erase-send'),
   eraseCancel: byId('erase-cancel'),
   retry: byId('again'),

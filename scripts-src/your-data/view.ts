@@ -92,7 +92,7 @@ export const showRequests = (requests: ErasureRequest[]): void => {
 
 /** Hides everything that depends on a visitor. */
 export const clear = (): void => {
-  for (const element of [elements.heading, elements.requests, elements.choices, elements.withdraw, elements.download, elements.erase, elements.eraseQuestion, elements.retry]) {
+  for (const element of [elements.heading, elements.requests, elements.choices, elements.withdraw, elements.download, elements.erase, elements.eraseConfirmation, elements.retry]) {
     element.hidden = true;
   }
   showStatus('');

@@ -102,7 +102,7 @@ async fn what_is_not_for_this_service_or_verifies_nobody_is_refused() {
         };
         let options = browser.new_passkey_options().await;
         let (_, fields) = Passkey::create(&options, &new);
-        assert_eq!(browser.send_new_passkey(&fields).await.status, 403);
+        assert_eq!(browser.send_new_passkey(&fields).await.status, 422);
     }
     let page = browser.page(ACCOUNT).await;
     assert_eq!(page.matches("/remove\"").count(), 1, "{page}");
@@ -154,7 +154,7 @@ async fn a_passkey_is_of_one_person_and_ends_with_the_last_account() {
     // A challenge for adding belongs to the session that asked for it.
     let stated = Stated::by(&anns, "webauthn.create");
     let (_, fields) = Passkey::create(&bobs.new_passkey_options().await, &stated);
-    assert_eq!(anns.send_new_passkey(&fields).await.status, 403);
+    assert_eq!(anns.send_new_passkey(&fields).await.status, 422);
     let mut other = Browser::new(&app);
     leads_to(&other.sign_in_with(&passkey, 0).await, "/console");
     assert!(other.page(ACCOUNT).await.contains(&bob));
@@ -235,5 +235,5 @@ async fn a_person_has_ten_passkeys_at_most() {
     let options = browser.new_passkey_options().await;
     assert_eq!(options["excludeCredentials"].as_array().map(Vec::len), Some(10));
     let (_, fields) = Passkey::create(&options, &Stated::by(&browser, "webauthn.create"));
-    assert_eq!(browser.send_new_passkey(&fields).await.status, 403);
+    assert_eq!(browser.send_new_passkey(&fields).await.status, 422);
 }

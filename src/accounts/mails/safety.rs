@@ -131,6 +131,21 @@ pub async fn put_new_grant(
     infra.outbox.put(connection, new, grant).await
 }
 
+/// Queues the mail to the person; `None` where no mail is due.
+pub async fn put_changed_passkey(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    change: &ChangedPasskey,
+) -> Result<Option<ClaimedMail>> {
+    if !receives_notifications(account) {
+        return Ok(None);
+    }
+    let account_id = Some(&account.account_id);
+    let new = NewMail { kind: Kind::ChangedPasskey, account_id, pixel_id: None };
+    infra.outbox.put(connection, new, change).await
+}
+
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     infra.spawn(|infra| async move {

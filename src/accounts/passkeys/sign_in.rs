@@ -11,8 +11,7 @@ use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::mails::safety::{self, SignInMethod};
 use crate::accounts::members::member::{lock_membership, memberships_of};
-use crate::accounts::sessions::{self, Browser};
-use crate::accounts::sign_in::finish::{Finished, has_session};
+use crate::accounts::sessions::{self, Browser, Finished, has_session};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
@@ -55,7 +54,7 @@ pub struct SignInWithPasskey;
 
 pub struct PasskeySignIn {
     pub assertion: Assertion,
-    /// What the browser is called in the list of sessions.
+    /// The browser's name in the list of sessions.
     pub browser: String,
     /// The secret of the session that it has already.
     pub former: Option<String>,

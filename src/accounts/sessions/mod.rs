@@ -35,6 +35,12 @@ pub struct NewSession {
     pub expires_at: DateTime<Utc>,
 }
 
+/// The session that a sign-in opened, and whether it replaced one of the same membership.
+pub struct Finished {
+    pub session: NewSession,
+    pub is_renewal: bool,
+}
+
 impl NewSession {
     fn ending_at(expires_at: DateTime<Utc>) -> Self {
         Self { secret: random_text(SECRET_LEN), expires_at }
@@ -80,6 +86,23 @@ pub async fn open(
     events::note(connection, now, account_id, &actor, kind, Some(browser.name)).await?;
     tracing::info!(%account_id, "signed in");
     Ok(session)
+}
+
+/// Whether the browser has a session of this membership.
+pub async fn has_session(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    membership: &Membership,
+    address: &str,
+    browser: Browser<'_>,
+) -> Result<bool> {
+    let Some(former) = browser.former else { return Ok(false) };
+    let found = store::find_session(connection, &secret_hash(former), now).await?;
+    Ok(found.is_some_and(|row| {
+        row.account_id == membership.account.account_id
+            && row.member_id == membership.member_id
+            && row.address == address
+    }))
 }
 
 /// Rotates the secret of the member's session. `None` when the session has ended.

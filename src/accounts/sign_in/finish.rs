@@ -13,7 +13,7 @@ use crate::accounts::events;
 use crate::accounts::limits::retry_after::seconds;
 use crate::accounts::mails::safety::{self, SignInMethod};
 use crate::accounts::members::member::{Membership, membership_in};
-use crate::accounts::sessions::{self, Browser, NewSession};
+use crate::accounts::sessions::{self, Browser, Finished, has_session};
 use crate::accounts::signup::confirmation::redeem;
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
@@ -21,13 +21,8 @@ use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::types::ids::MAX_WRONG_TRIES;
 
-pub struct Finished {
-    pub session: NewSession,
-    pub is_renewal: bool,
-}
-
-/// Opens a session for the digits in the browser with the secret of the sign-in, and ends its
-/// previous session. Digits work once, only for the account that they were mailed for, and only
+/// Opens a session for the code in the browser with the secret of the sign-in, and ends its
+/// previous session. A code works once, only for the account that it was mailed for, and only
 /// while that membership lasts; every failure is `invalid code`. The member is notified by mail,
 /// except after a sign-up or a repeated sign-in.
 pub struct FinishSignIn;
@@ -98,23 +93,6 @@ impl Capability for FinishSignIn {
         safety::send(infra, mail);
         Ok(Finished { session, is_renewal })
     }
-}
-
-/// Whether the browser has a session of this membership.
-pub async fn has_session(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    membership: &Membership,
-    address: &str,
-    browser: Browser<'_>,
-) -> Result<bool> {
-    let Some(former) = browser.former else { return Ok(false) };
-    let found = sessions::store::find_session(connection, &secret_hash(former), now).await?;
-    Ok(found.is_some_and(|row| {
-        row.account_id == membership.account.account_id
-            && row.member_id == membership.member_id
-            && row.address == address
-    }))
 }
 
 /// The membership of the digits, if they are right. Counts a wrong try.

@@ -1,4 +1,4 @@
-//! What visitors of several sites answered of late, in a number of statements that does not grow with the
+//! Recent answers of the visitors of several sites, in a number of statements that does not grow with the
 //! sites. Popups that were shown are counted once their day is over.
 
 use std::collections::HashMap;

@@ -49,7 +49,7 @@ const elements = (page: Page) => ({
   withdraw: page.getByRole('button', { name: 'Withdraw my consent' }),
   download: page.getByRole('button', { name: 'Download my data' }),
   erase: page.getByRole('button', { name: 'Ask the site to erase my data' }),
-  question: page.getByRole('group', { name: 'Send this request to the site? It cannot be taken back.' }),
+  confirmation: page.getByRole('group', { name: 'Send this request to the site? It cannot be taken back.' }),
   send: page.getByRole('button', { name: 'Send request' }),
   retry: page.getByRole('button', { name: 'Try again' }),
   choices: page.locator('#list > li'),
@@ -107,7 +107,7 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   const visitor = await visitorOf(shop);
   const { requests, refused } = await watchPage(page);
   await page.goto(address(shop, visitor));
-  const { state, status, withdraw, download, erase, question, send, choices } = elements(page);
+  const { state, status, withdraw, download, erase, confirmation, send, choices } = elements(page);
   await expect(choices).toHaveCount(2);
 
   await page.keyboard.press('Tab');
@@ -147,10 +147,10 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   await page.keyboard.press('Tab');
   await expect(erase).toBeFocused();
   await page.keyboard.press('Enter');
-  await expect(question).toBeVisible();
+  await expect(confirmation).toBeVisible();
   await expect(send).toBeFocused();
-  await question.getByRole('button', { name: 'Close' }).press('Enter');
-  await expect(question).toBeHidden();
+  await confirmation.getByRole('button', { name: 'Close' }).press('Enter');
+  await expect(confirmation).toBeHidden();
   await expect(erase, 'nothing was sent').toBeFocused();
   await page.keyboard.press('Enter');
   const response = page.waitForResponse('**/v1/consent/erasure-requests');
@@ -160,7 +160,7 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   expect(JSON.parse(body)).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
   await expect(status).toHaveText('Your request has been sent. The site has 30 days to answer it.');
   await expect(erase, 'another cannot be sent while one is open').toBeHidden();
-  await expect(question).toBeHidden();
+  await expect(confirmation).toBeHidden();
   await expect(state).toBeFocused();
   await expect(yourRequests(page)).toContainText('You asked the site to erase your data on');
 

@@ -6,6 +6,7 @@ pub mod events_table;
 pub mod imports;
 pub mod leave;
 pub mod members;
+mod passkey_list;
 pub mod passkeys;
 pub mod profile;
 pub mod suppressed;
@@ -181,7 +182,7 @@ async fn account_screen(
         keys,
         apps: apps::rows(member).await?,
         sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
-        passkeys: passkeys::section(member).await?,
+        passkeys: passkey_list::section(member).await?,
         is_fresh: fresh::is_fresh(member),
         has_passkey: fresh::has_passkey(member).await?,
         key_name: refused.name,

@@ -1,4 +1,4 @@
-//! What a person sees of all accounts together, and the accounts that an agency opens for clients.
+//! The sites of all accounts of a person, and the accounts that an agency opens for clients.
 
 pub mod all_sites;
 pub mod another_account;

@@ -1,0 +1,25 @@
+use serde_json::{Value, json};
+
+use crate::accounts::passkeys::{self, MOST_PASSKEYS, PasskeyView};
+use crate::error::Result;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::words::day;
+
+/// The section of the account's screen; `None` where there are no passkeys.
+pub async fn section(member: &Member<'_>) -> Result<Option<Value>> {
+    let infra = &member.app.infra;
+    if !passkeys::are_offered(infra) {
+        return Ok(None);
+    }
+    let list = passkeys::list(infra, &member.member).await?;
+    let row = |passkey: &PasskeyView| {
+        json!({
+            "id": passkey.passkey_id,
+            "name": passkey.name,
+            "created": day(passkey.created_at.0),
+            "used": passkey.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
+        })
+    };
+    let rows = list.iter().map(row).collect::<Vec<_>>();
+    Ok(Some(json!({ "is_full": rows.len() >= MOST_PASSKEYS, "rows": rows })))
+}
