@@ -316,7 +316,7 @@ async fn scripts_that_run_before_anybody_was_asked_are_named() {
     let checked = asking.check(&format!("{tag}{running}")).await;
     assert_eq!(kinds(&checked), ["ungated_scripts"]);
     let said = said(&checked, "ungated_scripts");
-    assert!(said.contains("Meta Pixel, Hotjar and Google Analytics."), "{said}");
+    assert!(said.contains("Meta Pixel, Hotjar and Google Analytics before"), "{said}");
     let waiting = running.replace("<script", "<script type=text/plain data-assent=analytics");
     assert_eq!(asking.kinds(&format!("{tag}{waiting}")).await, [""; 0]);
     let google = "<script>gtag('consent','default',{ad_storage:'denied'})</script>\
@@ -331,14 +331,14 @@ async fn a_page_that_cannot_be_read_has_a_remedy_too() {
         (
             Reply::redirect("https://blog.shop.example/"),
             "redirects_elsewhere",
-            "at which they arrive",
+            "to which it redirects",
         ),
         (Reply::redirect("http://www.shop.example/"), "redirects_elsewhere", "https is fine"),
-        (Reply::redirect("/"), "redirects_elsewhere", "at which they arrive"),
+        (Reply::redirect("/"), "redirects_elsewhere", "to which it redirects"),
         (
             Reply::page("<meta http-equiv=refresh content='0; url=/en/'>"),
             "redirects_elsewhere",
-            "at which they arrive",
+            "to which it redirects",
         ),
         (Reply::status(403), "page_unreadable", "without a password"),
         (Reply::status(502), "page_unreadable", "opens in a browser"),

@@ -291,7 +291,11 @@ async fn a_mail_that_fails_is_tried_again_and_a_dead_mailbox_keeps_no_host() {
     set_address(&address).await;
     told_after(&app, &pixel, Duration::hours(1)).await;
     assert!(
-        MailServer::shared().newest(&address).await.subject().contains("ends on 15 April 2026")
+        MailServer::shared()
+            .newest(&address)
+            .await
+            .subject()
+            .contains("will be removed on 15 April 2026")
     );
     assert_eq!(ends_at().await, Some(first));
     // Never having told anybody does not keep it.

@@ -3,8 +3,8 @@ use rocket::{Route, post, routes};
 use uuid::Uuid;
 
 use super::account_screen;
-use crate::accounts::passkeys;
 use crate::accounts::passkeys::adding::{self, NewPasskey};
+use crate::accounts::passkeys::removal;
 use crate::error::{Error, Result};
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::form::Form;
@@ -46,7 +46,7 @@ async fn add(member: Member<'_>, browser: Browser, form: Form) -> Result<Reply, 
 #[post("/console/account/passkeys/<passkey_id>/remove", data = "<_form>")]
 async fn remove(member: Member<'_>, passkey_id: &str, _form: Form) -> Result<Reply, Refusal> {
     let passkey_id = passkey_id.parse::<Uuid>().map_err(|_| Error::NotFound)?;
-    match passkeys::remove(&member.app.infra, &member.member, passkey_id).await? {
+    match removal::remove(&member.app.infra, &member.member, passkey_id).await? {
         true => Ok(Reply::to("/console/account?done=passkey-removed")),
         false => Err(Error::NotFound.into()),
     }

@@ -18,7 +18,6 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{capital, count, day, role_name};
-use crate::web::console::sign_in::fresh::is_fresh;
 
 pub fn routes() -> Vec<Route> {
     routes![all_sites]
@@ -118,7 +117,7 @@ pub async fn all_sites_screen(
         notice: listed.notice,
         invitations: invitations.iter().map(invitation_row).collect::<Vec<_>>(),
         by_mail: Proof::of(infra) == Proof::Mail,
-        is_fresh: is_fresh(member),
+        is_fresh: member.is_fresh(),
         roles: roles.map(role),
         client,
         error: &client.error,

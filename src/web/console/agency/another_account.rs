@@ -16,7 +16,6 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::sentence;
-use crate::web::console::sign_in::fresh::is_fresh;
 
 pub fn routes() -> Vec<Route> {
     routes![name_account, open_account]
@@ -63,7 +62,7 @@ fn another_account_screen(
         display_name,
         domain,
         here: with_domain(ADDRESS, domain),
-        is_fresh: is_fresh(member),
+        is_fresh: member.is_fresh(),
         email: &member.member.address,
         sites: PIXELS_INCLUDED,
         price: monthly_price(),
@@ -76,7 +75,7 @@ fn another_account_screen(
 #[post("/console/accounts/another", data = "<form>")]
 async fn open_account(member: Member<'_>, browser: Browser, form: Form) -> Result<Reply, Refusal> {
     let (display_name, domain) = (form.text("display_name"), form.text("domain"));
-    if !is_fresh(&member) {
+    if !member.is_fresh() {
         return Ok(another_account_screen(&member, 403, &display_name, &domain, None));
     }
     let request = AnotherAccount { display_name: display_name.clone(), browser: browser.0 };

@@ -11,7 +11,6 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::words::sentence;
-use crate::web::console::sign_in::fresh::is_fresh;
 
 pub fn routes() -> Vec<Route> {
     routes![invite_client, resend_offer, cancel_offer]
@@ -24,7 +23,7 @@ async fn invite_client(member: Member<'_>, form: Form) -> Result<Reply, Refusal>
     let (email, display_name) = (form.text("email"), form.text("display_name"));
     let role = form.get("role").and_then(Scope::parse).unwrap_or(Scope::Operate);
     let typed = ClientForm { email, display_name, role, ..ClientForm::default() };
-    if !is_fresh(&member) {
+    if !member.is_fresh() {
         let client = ClientForm { error: Some(TOO_OLD.to_owned()), ..typed };
         return Ok(all_sites_screen(&member, 403, &Listed::default(), &client).await?);
     }

@@ -71,6 +71,11 @@ impl<'r> Member<'r> {
         Ok(member)
     }
 
+    /// Whether the last sign-in is recent enough for keys, members, exports and other accounts.
+    pub fn is_fresh(&self) -> bool {
+        self.member.is_fresh(self.app.infra.clock.now())
+    }
+
     pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<OpenRequests>> {
         let request = PageRequest {
             pixel_id: pixel_id.to_owned(),
