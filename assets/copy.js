@@ -2,6 +2,13 @@
 (function () {
   'use strict';
 
+  var words = document.currentScript.dataset;
+  var texts = {
+    copy: words.label || 'Copy',
+    copied: words.copied || 'Copied',
+    select: words.select || 'Select the text to copy it',
+  };
+
   function textOf(element) {
     return element.value !== undefined ? element.value : element.textContent;
   }
@@ -32,24 +39,24 @@
     button.type = 'button';
     button.className = 'copy plain small';
     var word = document.createElement('span');
-    word.textContent = 'Copy';
+    word.textContent = texts.copy;
     var what = document.createElement('span');
     what.className = 'visually-hidden';
     what.textContent = ' ' + element.getAttribute('data-copy');
     button.append(word, what);
     button.addEventListener('click', function () {
       copyText(element).then(
-        function () { say('Copied'); },
-        function () { say('Select the text to copy it'); }
+        function () { say(texts.copied); },
+        function () { say(texts.select); }
       );
     });
 
-    function say(words) {
+    function say(text) {
       clearTimeout(pending);
-      if (words === 'Copied') word.textContent = words;
+      if (text === texts.copied) word.textContent = text;
       live.textContent = '';
-      live.textContent = words;
-      pending = setTimeout(function () { word.textContent = 'Copy'; live.textContent = ''; }, 2500);
+      live.textContent = text;
+      pending = setTimeout(function () { word.textContent = texts.copy; live.textContent = ''; }, 2500);
     }
 
     element.parentElement.classList.add('has-copy');

@@ -40,6 +40,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         // Screens are not part of the API's description: programs use the calls behind them.
         .mount("/", in_spans(web::console::routes(), &[]))
         .mount("/", in_spans(web::help::routes::routes(), &[]))
+        .mount("/", in_spans(web::language::routes(), &[]))
         .mount("/", in_spans(web::pictures::routes(), &[]))
         .mount("/", in_spans(web::addresses::routes(&web::console::routes()), &[]))
         .register("/console", web::console::catchers())

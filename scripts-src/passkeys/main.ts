@@ -77,6 +77,7 @@ const setUp = (part: HTMLElement): void => {
   const status = part.querySelector<HTMLElement>('[role=alert]')!;
   const path = button.dataset.passkey!;
   const isNew = button.dataset.new !== undefined;
+  const notUsed = button.dataset.failed || NOT_USED;
   let isBusy = false;
   part.hidden = false;
   button.onclick = async () => {
@@ -89,7 +90,7 @@ const setUp = (part: HTMLElement): void => {
       post(path, { ...fieldsOf(form), ...fields });
     } catch (error) {
       const exists = (error as Error).name === 'InvalidStateError';
-      status.textContent = exists ? EXISTS : isNew ? NOT_CREATED : NOT_USED;
+      status.textContent = exists ? EXISTS : isNew ? NOT_CREATED : notUsed;
     }
     isBusy = false;
   };

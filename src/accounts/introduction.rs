@@ -8,6 +8,7 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::account::Account;
+use crate::infra::templates::Said;
 use crate::types::ids::AccountId;
 
 const MAX_CHARACTERS: usize = 40;
@@ -36,7 +37,7 @@ pub fn moment(time: DateTime<Utc>) -> String {
 pub struct Introduction {
     pub account_id: AccountId,
     pub name: Option<String>,
-    pub opened: String,
+    pub opened: Said,
 }
 
 impl Introduction {
@@ -44,7 +45,7 @@ impl Introduction {
         Self {
             account_id: account_id.clone(),
             name: shown_name(display_name).map(str::to_owned),
-            opened: moment(opened_at),
+            opened: Said::Moment(opened_at),
         }
     }
 }

@@ -27,6 +27,7 @@ use crate::http::query::Query;
 use crate::http::refusals::{Refuses, refusals};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::{Client, Limit};
+use crate::infra::templates::said;
 use crate::types::ids::AccountId;
 
 described_routes![
@@ -123,34 +124,50 @@ async fn success(app: &State<App>, client: Client<'_>, query: Query, head: IsHea
 
 fn paid_page() -> Page {
     let sentences = [
-        "The subscription is active. Thank you.",
-        "You can close this page and go back to where you came from.",
+        said("The subscription is active. Thank you."),
+        said("You can close this page and go back to where you came from."),
     ];
-    Page::message_with_step(200, "ok", "Setup payment received", &sentences, ACCOUNT)
+    Page::message_with_step(200, "ok", said("Setup payment received"), &sentences, ACCOUNT)
 }
 
 fn not_paid_page() -> Page {
     let sentences = [
-        "The payment provider has not received a payment for this checkout yet.",
-        "If you have just paid by a slower method, the account is subscribed as soon as the money arrives. Otherwise open checkout again.",
+        said("The payment provider has not received a payment for this checkout yet."),
+        said(
+            "If you have just paid by a slower method, the account is subscribed as soon as the money arrives. Otherwise open checkout again.",
+        ),
     ];
-    Page::message_with_step(402, "problem", "Payment not received", &sentences, ACCOUNT)
+    Page::message_with_step(402, "problem", said("Payment not received"), &sentences, ACCOUNT)
 }
 
 fn unknown_page() -> Page {
     let sentences = [
-        "The payment provider has no such checkout for an account of this service.",
-        "Please follow the link from the provider's own page, or open checkout again.",
+        said("The payment provider has no such checkout for an account of this service."),
+        said("Please follow the link from the provider's own page, or open checkout again."),
     ];
-    Page::message_with_step(502, "problem", "Checkout could not be finished", &sentences, ACCOUNT)
+    Page::message_with_step(
+        502,
+        "problem",
+        said("Checkout could not be finished"),
+        &sentences,
+        ACCOUNT,
+    )
 }
 
 fn unanswered_page() -> Page {
     let sentences = [
-        "The payment provider did not answer, so we could not see whether you have paid.",
-        "Nothing is lost: reload this page in a minute. A payment that was made is also noticed without it.",
+        said("The payment provider did not answer, so we could not see whether you have paid."),
+        said(
+            "Nothing is lost: reload this page in a minute. A payment that was made is also noticed without it.",
+        ),
     ];
-    Page::message_with_step(502, "problem", "Checkout could not be finished", &sentences, ACCOUNT)
+    Page::message_with_step(
+        502,
+        "problem",
+        said("Checkout could not be finished"),
+        &sentences,
+        ACCOUNT,
+    )
 }
 
 /// Where the payment provider sends people who turn back
@@ -162,10 +179,10 @@ fn unanswered_page() -> Page {
 #[get("/v1/checkout/cancelled")]
 fn cancelled() -> Page {
     let sentences = [
-        "Nothing was charged and no subscription was started.",
-        "Checkout can be opened again at any time.",
+        said("Nothing was charged and no subscription was started."),
+        said("Checkout can be opened again at any time."),
     ];
-    Page::message_with_step(200, "calm", "Checkout cancelled", &sentences, ACCOUNT)
+    Page::message_with_step(200, "calm", said("Checkout cancelled"), &sentences, ACCOUNT)
 }
 
 /// The event was acted on, or means nothing here.

@@ -90,15 +90,23 @@ fn find(tag: &str) -> Option<&'static Locale> {
 }
 
 fn best_accepted(header: &str) -> Option<&'static Locale> {
+    best_of(header, find, |locale| locale.lang.as_str())
+}
+
+/// The language of the range with the greatest weight for which there is one, and which is not refused.
+pub fn best_of<T: Copy>(
+    header: &str,
+    find: impl Fn(&str) -> Option<T>,
+    tag: impl Fn(T) -> &'static str,
+) -> Option<T> {
     let mut ranges = items(header).take(MAX_RANGES).collect::<Vec<_>>();
     // The sort is stable: ranges of equal weight keep their order.
     ranges.sort_by_key(|range| Reverse(range.weight));
     let refused = ranges.iter().filter(|range| range.weight == 0).collect::<Vec<_>>();
-    let is_refused = |locale: &Locale| {
-        refused.iter().any(|range| range.value.eq_ignore_ascii_case(&locale.lang))
-    };
+    let is_refused =
+        |found: T| refused.iter().any(|range| range.value.eq_ignore_ascii_case(tag(found)));
     let accepted = ranges.iter().filter(|range| range.weight > 0);
-    accepted.filter_map(|range| find(range.value)).find(|locale| !is_refused(locale))
+    accepted.filter_map(|range| find(range.value)).find(|found| !is_refused(*found))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-use rocket_dyn_templates::Template;
 use serde::Serialize;
 
+use crate::http::html::Template;
 use crate::infra::Infra;
 
 #[derive(Serialize)]
-struct Framed<'a, T> {
+struct Framed<'a, N, T> {
     base_url: &'a str,
-    page_title: &'a str,
+    page_title: N,
     lang: &'static str,
     dir: &'static str,
     #[serde(flatten)]
@@ -15,13 +15,18 @@ struct Framed<'a, T> {
 
 pub fn framed<'a>(
     infra: &'a Infra,
-    title: &'a str,
+    title: impl Serialize + 'a,
     content: impl Serialize + 'a,
 ) -> impl Serialize + 'a {
     Framed { base_url: infra.base_url(), page_title: title, lang: "en", dir: "ltr", content }
 }
 
-/// A page in the layout. `content` is the context of the template.
-pub fn page(infra: &Infra, name: &'static str, title: &str, content: impl Serialize) -> Template {
+/// A page in the layout. `title` is `Said`, or a name; `content` is the context of the template.
+pub fn page(
+    infra: &Infra,
+    name: &'static str,
+    title: impl Serialize,
+    content: impl Serialize,
+) -> Template {
     Template::render(name, framed(infra, title, content))
 }

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod docs;
 pub mod guide;
 pub mod help;
+pub mod language;
 pub mod layout;
 pub mod notice;
 pub mod papers;

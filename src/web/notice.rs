@@ -1,13 +1,12 @@
 use rocket::http::ContentType;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, get};
-use rocket_dyn_templates::Template;
 
 use crate::app::App;
 use crate::error::Result;
 use crate::http::client::AcceptLanguage;
 use crate::http::described::described_routes;
-use crate::http::html::{Page, WantsText};
+use crate::http::html::{Page, Template, WantsText};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;

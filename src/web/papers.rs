@@ -1,6 +1,6 @@
 //! The service's own legal texts: privacy, terms and others. They are Markdown templates with the
 //! operator's name and the installation's settings; a file of the same name in the operator's
-//! folder replaces a text.
+//! folder replaces a text, and `privacy.de.md` a text in one language.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -15,8 +15,9 @@ use crate::app::App;
 use crate::config::{Config, OperatorConfig};
 use crate::error::{Error, Result};
 use crate::http::described::described_routes;
-use crate::http::html::Page;
-use crate::infra::{Infra, templates};
+use crate::http::html::{Page, Reader};
+use crate::infra::Infra;
+use crate::infra::templates::{self, Language, Said, said};
 
 described_routes![privacy, terms, dpa, subprocessors, accessibility];
 
@@ -27,9 +28,11 @@ described_routes![privacy, terms, dpa, subprocessors, accessibility];
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/privacy")]
-async fn privacy(app: &State<App>) -> Result<Page> {
-    let description = "What personal data this service processes of visitors, owners and their contacts, for how long, and who answers for it.";
-    paper(&app.infra, "privacy", "Privacy", description).await
+async fn privacy(app: &State<App>, reader: Reader) -> Result<Page> {
+    let description = said(
+        "What personal data this service processes of visitors, owners and their contacts, for how long, and who answers for it.",
+    );
+    paper(&app.infra, reader, "privacy", said("Privacy"), description).await
 }
 
 /// The terms of use
@@ -39,9 +42,11 @@ async fn privacy(app: &State<App>) -> Result<Page> {
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/terms")]
-async fn terms(app: &State<App>) -> Result<Page> {
-    let description = "The terms under which this service is used: what you get, what it costs, what is asked of you and what is promised.";
-    paper(&app.infra, "terms", "Terms", description).await
+async fn terms(app: &State<App>, reader: Reader) -> Result<Page> {
+    let description = said(
+        "The terms under which this service is used: what you get, what it costs, what is asked of you and what is promised.",
+    );
+    paper(&app.infra, reader, "terms", said("Terms"), description).await
 }
 
 /// The data processing agreement
@@ -51,10 +56,11 @@ async fn terms(app: &State<App>) -> Result<Page> {
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/dpa")]
-async fn dpa(app: &State<App>) -> Result<Page> {
-    let description =
-        "The agreement under which this service processes personal data for the owners of sites.";
-    paper(&app.infra, "dpa", "Data processing agreement", description).await
+async fn dpa(app: &State<App>, reader: Reader) -> Result<Page> {
+    let description = said(
+        "The agreement under which this service processes personal data for the owners of sites.",
+    );
+    paper(&app.infra, reader, "dpa", said("Data processing agreement"), description).await
 }
 
 /// Who else processes data
@@ -64,9 +70,11 @@ async fn dpa(app: &State<App>) -> Result<Page> {
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/subprocessors")]
-async fn subprocessors(app: &State<App>) -> Result<Page> {
-    let description = "The companies to whom this service hands personal data, and what each of them does with it.";
-    paper(&app.infra, "subprocessors", "Subprocessors", description).await
+async fn subprocessors(app: &State<App>, reader: Reader) -> Result<Page> {
+    let description = said(
+        "The companies to whom this service hands personal data, and what each of them does with it.",
+    );
+    paper(&app.infra, reader, "subprocessors", said("Subprocessors"), description).await
 }
 
 /// The accessibility statement
@@ -76,21 +84,29 @@ async fn subprocessors(app: &State<App>) -> Result<Page> {
     responses((status = 200, description = "The page", content_type = "text/html", body = String)),
 )]
 #[get("/accessibility")]
-async fn accessibility(app: &State<App>) -> Result<Page> {
-    let description = "How accessible the pages and the consent popup of this service are, and how to report a barrier.";
-    paper(&app.infra, "accessibility", "Accessibility", description).await
+async fn accessibility(app: &State<App>, reader: Reader) -> Result<Page> {
+    let description = said(
+        "How accessible the pages and the consent popup of this service are, and how to report a barrier.",
+    );
+    paper(&app.infra, reader, "accessibility", said("Accessibility"), description).await
 }
 
-async fn paper(infra: &Infra, name: &str, title: &str, description: &str) -> Result<Page> {
+async fn paper(
+    infra: &Infra,
+    reader: Reader,
+    name: &str,
+    title: Said,
+    description: Said,
+) -> Result<Page> {
     let operator = &infra.config.operator;
     let own = match &operator.papers {
-        Some(folder) => text_of_the_operator(folder, name).await?,
+        Some(folder) => text_of_the_operator(folder, reader, name).await?,
         None => None,
     };
     let is_template = own.is_none() && !is_named(operator);
     let markdown = match own {
         Some(text) => text,
-        None => our_text(&infra.config, name)?,
+        None => our_text(&infra.config, reader.0, name)?,
     };
     let mut paper = String::new();
     html::push_html(&mut paper, Parser::new_ext(&markdown, Options::ENABLE_TABLES));
@@ -98,26 +114,27 @@ async fn paper(infra: &Infra, name: &str, title: &str, description: &str) -> Res
     Ok(Page::for_everybody(page(infra, "pages/paper.html", title, content)))
 }
 
-/// Read each time, so that a corrected text needs no restart.
-async fn text_of_the_operator(folder: &Path, name: &str) -> Result<Option<String>> {
-    match rocket::tokio::fs::read_to_string(folder.join(format!("{name}.md"))).await {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::internal(error)),
+/// Read each time, so that a corrected text needs no restart. `privacy.de.md` comes before `privacy.md`.
+async fn text_of_the_operator(folder: &Path, reader: Reader, name: &str) -> Result<Option<String>> {
+    for file in [format!("{name}.{}.md", reader.0.tag), format!("{name}.md")] {
+        match rocket::tokio::fs::read_to_string(folder.join(file)).await {
+            Ok(text) => return Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::internal(error)),
+        }
     }
+    Ok(None)
 }
 
 const fn is_named(operator: &OperatorConfig) -> bool {
     operator.name.is_some() && operator.address.is_some() && operator.email.is_some()
 }
 
-fn our_text(config: &Config, name: &str) -> Result<String> {
+fn our_text(config: &Config, language: &'static Language, name: &str) -> Result<String> {
     let OperatorConfig { name: operator, address, email, .. } = &config.operator;
     let mut context = Context::new();
-    context.insert(
-        "operator",
-        &as_prose(operator.as_deref().unwrap_or("the operator of this service")),
-    );
+    let nobody = language.catalogue().said(&said("the operator of this service"));
+    context.insert("operator", &as_prose(operator.as_deref().unwrap_or(&nobody)));
     context.insert("address", &address.as_deref().map(as_prose));
     context.insert("email", &email.as_ref().map(|email| format!("<{email}>")));
     context.insert("receipts_days", &config.retention.receipts);
@@ -127,7 +144,12 @@ fn our_text(config: &Config, name: &str) -> Result<String> {
     context.insert("mails", &config.smtp.is_some());
     context.insert("payments", &config.stripe.secret_key.is_some());
     context.insert("tag_host", &config.tag_cdn_base);
-    templates::render(&format!("texts/papers/{name}.md"), &context).map_err(Error::internal)
+    let name = templates::name_in(language, "papers", &format!("{name}.md"));
+    let text = match language.is_english() {
+        true => templates::render(&name, &context),
+        false => language.render(&name, &context.into_json()),
+    };
+    text.map_err(Error::internal)
 }
 
 /// Escapes a text for Markdown, in one line (CommonMark 2.4: any ASCII punctuation may be escaped).

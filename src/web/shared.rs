@@ -18,6 +18,7 @@ use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::templates::said;
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest, count_shared};
 use crate::sharing::opening::open;
 use crate::types::ids::PixelId;
@@ -96,7 +97,8 @@ async fn shared_overview(
 }
 
 fn ended() -> Page {
-    let explained = "It has expired, it was revoked, or a part of it is missing. Ask the person who shared it for \
-                     another one.";
-    Page::message(404, "calm", "This link does not work", &[explained])
+    let explained = said(
+        "It has expired, it was revoked, or a part of it is missing. Ask the person who shared it for another one.",
+    );
+    Page::message(404, "calm", said("This link does not work"), &[explained])
 }

@@ -9,10 +9,12 @@ use rocket::{Request, Response};
 use super::console::kit::cookies;
 use crate::accounts::sessions;
 use crate::app::App;
+use crate::infra::templates::{Said, language, said};
 
-/// The link in the header of `layout.html`.
-const SIGN_IN: &str = r#"<li><a href="/console/sign-in">Sign in</a></li>"#;
-const CONSOLE: &str = r#"<li><a href="/console">Console</a></li>"#;
+/// The link in the header of `layout.html`, up to its text, and its end.
+const SIGN_IN: &str = r#"<li><a href="/console/sign-in">"#;
+const END: &str = "</a></li>";
+const CONSOLE: Said = said("Console");
 
 /// Replaces the link to the sign-in by one to the console in pages for signed-in people. Such a page is
 /// no longer the same for everybody, so only the browser may keep it.
@@ -34,10 +36,18 @@ impl Fairing for SignedInHeader {
             return;
         }
         let Ok(text) = response.body_mut().to_string().await else { return };
-        let changed = text.replacen(SIGN_IN, CONSOLE, 1);
+        let language = response.headers().get_one("Content-Language").and_then(language::find);
+        let label = language.unwrap_or_else(language::english).catalogue().said(&CONSOLE);
+        let changed = with_console(&text, &label).unwrap_or_else(|| text.clone());
         if changed != text && response.headers().get_one("Cache-Control") == Some("no-cache") {
             response.set_header(Header::new("Cache-Control", "private, no-cache"));
         }
         response.set_sized_body(changed.len(), Cursor::new(changed));
     }
+}
+
+fn with_console(page: &str, label: &str) -> Option<String> {
+    let (before, rest) = page.split_once(SIGN_IN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}<li><a href=\"/console\">{label}{END}{after}"))
 }

@@ -5,12 +5,11 @@
 use rocket::http::Header;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, get};
-use rocket_dyn_templates::Template;
 use serde_json::{Value, json};
 
 use crate::http::client::AcceptLanguage;
 use crate::http::described::described_routes;
-use crate::http::html::Page;
+use crate::http::html::{Page, Template};
 use crate::http::query::Query;
 use crate::policies::policy::CURRENT_WORDING;
 use crate::types::consent::Purpose;

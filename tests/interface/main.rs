@@ -17,6 +17,7 @@ mod errors;
 mod field_errors;
 mod fuzz;
 mod idempotency;
+mod languages;
 mod limits;
 mod lists;
 mod named_fields;

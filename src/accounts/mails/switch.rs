@@ -1,3 +1,4 @@
+use crate::infra::templates::{Said, said};
 use crate::types::text_enum::text_enum;
 
 text_enum! {
@@ -18,20 +19,26 @@ text_enum! {
 
 impl MailSwitch {
     /// The occasion of such an email, as the continuation of "an email".
-    pub fn occasion(self) -> &'static str {
+    pub fn occasion(self) -> Said {
         match self {
-            Self::TrialEnding => "7 days and 1 day before the trial ends, and when it has ended",
-            Self::Allowance => "when 80% and 100% of the monthly contacts are used",
-            Self::PaymentFailed => "when your subscription could not be charged, or has ended",
-            Self::KeyExpiring => "7 days before a key expires",
-            Self::TagVanished => "when the snippet is missing from a site",
-            Self::PixelEnding => "7 days before a site that was never used is removed",
-            Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",
+            Self::TrialEnding => {
+                said("7 days and 1 day before the trial ends, and when it has ended")
+            }
+            Self::Allowance => said("when 80% and 100% of the monthly contacts are used"),
+            Self::PaymentFailed => {
+                said("when your subscription could not be charged, or has ended")
+            }
+            Self::KeyExpiring => said("7 days before a key expires"),
+            Self::TagVanished => said("when the snippet is missing from a site"),
+            Self::PixelEnding => said("7 days before a site that was never used is removed"),
+            Self::ErasureRequests => {
+                said("when visitors ask to be erased, and before the answer is due")
+            }
             Self::Silence => {
-                "when a site loads something without consent, and when it no longer does"
+                said("when a site loads something without consent, and when it no longer does")
             }
             Self::WeeklyDigest => {
-                "every Monday about the week before: choices and the state of each site"
+                said("every Monday about the week before: choices and the state of each site")
             }
         }
     }

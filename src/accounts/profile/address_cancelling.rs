@@ -11,22 +11,22 @@ use crate::accounts::actor::Actor;
 use crate::accounts::credentials::{PREFIX_LEN, secret_hash};
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
-use crate::accounts::introduction::{Introduction, moment};
+use crate::accounts::introduction::Introduction;
 use crate::accounts::keys::end_keys;
 use crate::accounts::members::membership_end;
 use crate::accounts::sessions::store::delete_session;
 use crate::accounts::store::{self, AddressChange, StoredMember};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::templates::Said;
 
 #[derive(Serialize)]
 pub struct Cancellable {
     pub account: Introduction,
     pub new_address: String,
-    /// Formatted for display, in UTC, like the other times here.
-    pub began: String,
-    pub takes_effect: String,
-    pub withdrawn: Option<String>,
+    pub began: Said,
+    pub takes_effect: Said,
+    pub withdrawn: Option<Said>,
     /// The prefix of the key that made the latest request; `None` for a member.
     pub key: Option<String>,
     pub asked_by: String,
@@ -48,9 +48,9 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     let made = Made::since(&mut connection, &account, &change, infra.clock.now()).await?;
     Ok(Cancellable {
         account: Introduction::from(&account),
-        began: moment(change.began_at),
-        takes_effect: moment(change.takes_effect_at),
-        withdrawn: change.withdrawn_at.map(moment),
+        began: Said::Moment(change.began_at),
+        takes_effect: Said::Moment(change.takes_effect_at),
+        withdrawn: change.withdrawn_at.map(Said::Moment),
         key: Some(&change.asked_by).filter(|maker| is_key(maker)).cloned(),
         new_address: change.new_address,
         asked_by: change.asked_by,

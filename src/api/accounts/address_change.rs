@@ -2,7 +2,7 @@
 //! They use no capability: the link itself is the credential.
 
 use rocket::{State, get, post};
-use rocket_dyn_templates::{Template, context};
+use rocket_dyn_templates::context;
 use utoipa::ToSchema;
 
 use crate::accounts::profile::address_cancelling::{self, Cancellable, Cancelled};
@@ -11,10 +11,11 @@ use crate::app::App;
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
-use crate::http::html::Page;
+use crate::http::html::{Page, Template};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
+use crate::infra::templates::said;
 
 described_routes![ask_whether_to_cancel, cancel];
 
@@ -67,24 +68,22 @@ async fn cancel(app: &State<App>, query: Query, body: Body) -> Result<Page> {
 }
 
 fn page(found: &Cancellable, token: &str) -> Page {
-    let heading = "Keep the present address?";
-    let content = context! { base_url: "", page_title: heading, heading, found, token };
+    let heading = said("Keep the present address?");
+    let content = context! { base_url: "", page_title: &heading, heading: &heading, found, token };
     Page::ok(Template::render("pages/address_change.html", content))
 }
 
 fn cancelled_page(ended: &Cancelled) -> Page {
-    let counted = |many: u64, one: &str, more: &str| match many {
-        1 => format!("1 {one}"),
-        _ => format!("{many} {more}"),
-    };
-    let many = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let parts = [
-        counted(many(ended.keys), "key", "keys"),
-        counted(many(ended.members), "member", "members"),
-        counted(ended.sessions, "session", "sessions"),
+    let kept = said("The account {{ account }} keeps its address.");
+    let also = said(
+        "Ended with the change: {{ keys }} key{{ keys | pluralize }}, {{ members }} member{{ members | pluralize }}, {{ sessions }} session{{ sessions | pluralize }}.",
+    );
+    let paragraphs = [
+        kept.with("account", &ended.account.account_id),
+        also.with("keys", ended.keys)
+            .with("members", ended.members)
+            .with("sessions", ended.sessions),
+        said("Sign in to the console to see which keys and members there are, and who did what."),
     ];
-    let kept = format!("The account {} keeps its address.", ended.account.account_id);
-    let also = format!("Ended with the change: {}.", parts.join(", "));
-    let next = "Sign in to the console to see which keys and members there are, and who did what.";
-    Page::message(200, "ok", "The change is cancelled", &[&kept, &also, next])
+    Page::message(200, "ok", said("The change is cancelled"), &paragraphs)
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use rocket::{State, get, post};
-use rocket_dyn_templates::{Template, context};
+use rocket_dyn_templates::context;
 use utoipa::openapi::{RefOr, Response};
 use utoipa::{IntoResponses, ToSchema};
 
@@ -20,10 +20,11 @@ use crate::error::{Error, Result};
 use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::headers::IsHead;
-use crate::http::html::{Page, WantsHtml};
+use crate::http::html::{Page, Template, WantsHtml};
 use crate::http::query::Query;
 use crate::http::refusals::{self, Refuses};
 use crate::infra::Infra;
+use crate::infra::templates::said;
 
 described_routes![verify, ask_whether_to_disown, reject_signup];
 
@@ -131,13 +132,13 @@ async fn reject_signup(app: &State<App>, html: WantsHtml, body: Body) -> Result<
 }
 
 fn confirmed_page(account: &Introduction, token: &str) -> Page {
-    let heading = "Email confirmed";
+    let heading = said("Email confirmed");
     let content = context! { base_url: "", page_title: heading, account, token };
     Page::ok(Template::render("pages/confirmed.html", content))
 }
 
 fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str) -> Page {
-    let heading = "Did you not sign up?";
+    let heading = said("Did you not sign up?");
     let RejectableSignup { account, in_use } = found;
     let api = infra.base_url();
     let content = context! { base_url: "", page_title: heading, account, in_use, api, token };
@@ -145,7 +146,10 @@ fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str
 }
 
 fn closed_page(account_id: &str) -> Page {
-    let closed = format!("Account {account_id} is deleted, with its keys and links.");
-    let next = "Whoever opened it can do nothing with it any more. Your address is free: you can sign up with it whenever you like.";
-    Page::message(200, "ok", "Account closed", &[&closed, next])
+    let closed = said("Account {{ account }} is deleted, with its keys and links.");
+    let next = said(
+        "Whoever opened it can do nothing with it any more. Your address is free: you can sign up with it whenever you like.",
+    );
+    let paragraphs = [closed.with("account", account_id), next];
+    Page::message(200, "ok", said("Account closed"), &paragraphs)
 }

@@ -3,7 +3,7 @@
 //! send what all their people click from a few addresses.
 
 use rocket::{State, get, post};
-use rocket_dyn_templates::{Template, context};
+use rocket_dyn_templates::context;
 use utoipa::ToSchema;
 
 use crate::accounts::mails::unsubscribing::{self, Unsubscribable};
@@ -12,10 +12,11 @@ use crate::app::App;
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
-use crate::http::html::Page;
+use crate::http::html::{Page, Template};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
+use crate::infra::templates::said;
 
 described_routes![ask_whether_to_unsubscribe, unsubscribe];
 
@@ -65,9 +66,8 @@ async fn unsubscribe(app: &State<App>, query: Query, _body: Body) -> Result<Page
 
 fn page(found: &Unsubscribable, token: &str) -> Page {
     let Unsubscribable { account, switch, is_on } = found;
-    let heading = if *is_on { "Turn these mails off?" } else { "These mails are off" };
+    let heading = if *is_on { said("Turn these mails off?") } else { said("These mails are off") };
     let occasion = switch.occasion();
-    let content =
-        context! { base_url: "", page_title: heading, heading, account, occasion, is_on, token };
+    let content = context! { base_url: "", page_title: &heading, heading: &heading, account, occasion, is_on, token };
     Page::ok(Template::render("pages/unsubscribe.html", content))
 }

@@ -11,22 +11,12 @@ use html5ever::tokenizer::{
 };
 use rocket::{Request, Response};
 
+use super::reader::wants_markdown;
 use crate::app::App;
-use crate::http::header_value::list_of;
 use crate::infra::templates::with_index;
-use crate::types::weighted::{Closeness, fit_of_media_type};
 
-const MARKDOWN: &str = "text/markdown";
 /// Elements without text for a reader of Markdown.
 const SILENT: [&str; 7] = ["script", "style", "svg", "template", "form", "button", "nav"];
-
-/// Whether `Accept` names Markdown, and does not prefer HTML.
-pub fn wants_markdown(request: &Request<'_>) -> bool {
-    let Some(accept) = list_of(request.headers(), "Accept") else { return false };
-    let fit = |kind| fit_of_media_type(&accept, kind);
-    let (markdown, html) = (fit(MARKDOWN), fit("text/html"));
-    markdown.weight > 0 && markdown.closeness == Closeness::Name && markdown >= html
-}
 
 /// A page that is the same for everybody, in the form that is asked for. `source` is its text, if it was made
 /// from Markdown.

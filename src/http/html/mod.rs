@@ -1,23 +1,32 @@
 pub mod markdown;
 mod notices;
+pub mod reader;
+mod template;
 
 use rocket::http::{Method, Status};
 use rocket::request::{FromRequest, Outcome};
+use rocket::response::content::RawHtml;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
-use rocket_dyn_templates::{Template, context};
+use rocket_dyn_templates::context;
 
 use self::markdown::negotiated;
 pub use self::notices::{ACCOUNT, Step};
 use self::notices::{Words, words_at};
+pub use self::reader::Reader;
+pub use self::template::Template;
 use super::header_value::list_of;
 use super::request_id::Arrival;
 use crate::error::Error;
+use crate::infra::templates::Said;
 use crate::types::weighted::{Closeness, fit_of_media_type};
 
 const HTML: &str = "text/html";
 const TEXT: &str = "text/plain";
 pub const PROBLEM_JSON: &str = "application/problem+json";
+const LANGUAGE: &str = "Content-Language";
+/// The headers that decide about the language of a page.
+const OF_READER: &str = "Accept-Language, Cookie";
 
 /// Whether `Accept` prefers HTML: it names HTML or `text/*`, and does not prefer JSON.
 #[derive(Clone, Copy)]
@@ -103,20 +112,21 @@ impl Page {
     }
 
     /// A page of one heading and a few sentences. `tone` is `ok`, `problem`, or `calm`.
-    pub fn message(status: u16, tone: &str, heading: &str, paragraphs: &[&str]) -> Self {
-        let context = context! { base_url: "", page_title: heading, heading, paragraphs, tone };
+    pub fn message(status: u16, tone: &str, heading: Said, paragraphs: &[Said]) -> Self {
+        let context =
+            context! { base_url: "", page_title: &heading, heading: &heading, paragraphs, tone };
         Self::with_status(status, Template::render("pages/message.html", context))
     }
 
     pub fn message_with_step(
         status: u16,
         tone: &str,
-        heading: &str,
-        paragraphs: &[&str],
+        heading: Said,
+        paragraphs: &[Said],
         step: Step,
     ) -> Self {
         let context = context! {
-            base_url: "", page_title: heading, heading, paragraphs, tone,
+            base_url: "", page_title: &heading, heading: &heading, paragraphs, tone,
             step_href: step.href, step_label: step.label,
         };
         Self::with_status(status, Template::render("pages/message.html", context))
@@ -133,7 +143,7 @@ impl Page {
             other => other.to_string(),
         };
         let context = context! {
-            base_url: "", page_title: heading, heading, paragraphs: [explanation], tone: "problem",
+            base_url: "", page_title: &heading, heading: &heading, paragraphs: [explanation], tone: "problem",
             step_href: step.href, step_label: step.label, status: error.status(), title, said,
         };
         Self::with_status(error.status(), Template::render("pages/message.html", context))
@@ -142,10 +152,15 @@ impl Page {
 
 impl<'r> Responder<'r, 'static> for Page {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let page = self.template.respond_to(request)?;
-        let mut page = Response::build_from(page);
-        let page = page.status(self.status).raw_header("Cache-Control", self.kept).finalize();
-        Ok(if self.is_public { negotiated(request, page, self.source) } else { page })
+        let Self { status, template, kept, is_public, source } = self;
+        let shown = template.html(request, is_public).ok_or(Status::InternalServerError)?;
+        let mut page = Response::build_from(RawHtml(shown.html).respond_to(request)?);
+        page.status(status).raw_header("Cache-Control", kept);
+        if let Some(language) = shown.language {
+            page.raw_header(LANGUAGE, language.tag).raw_header_adjoin("Vary", OF_READER);
+        }
+        let page = page.finalize();
+        Ok(if is_public { negotiated(request, page, source) } else { page })
     }
 }
 
@@ -166,6 +181,10 @@ pub fn for_people(
         return refusal;
     };
     refusal.set_raw_header("Content-Type", "text/html; charset=utf-8");
+    if let Some(language) = page.headers().get_one(LANGUAGE).map(str::to_owned) {
+        refusal.set_raw_header(LANGUAGE, language);
+        refusal.adjoin_raw_header("Vary", OF_READER);
+    }
     *refusal.body_mut() = page.body_mut().take();
     refusal
 }

@@ -1,7 +1,7 @@
 use pulldown_cmark::{Event, Parser, TagEnd, html};
 use serde::Serialize;
 
-use crate::infra::templates;
+use crate::infra::templates::{self, Language};
 
 /// The last parts of the addresses, in the order of the list.
 pub const SLUGS: [&str; 10] = [
@@ -28,12 +28,13 @@ pub struct Article {
 }
 
 impl Article {
-    pub fn find(slug: &str) -> Option<Self> {
-        SLUGS.into_iter().find(|known| *known == slug).map(Self::of)
+    pub fn find(slug: &str, language: &Language) -> Option<Self> {
+        SLUGS.into_iter().find(|known| *known == slug).map(|slug| Self::of(slug, language))
     }
 
-    fn of(slug: &'static str) -> Self {
-        let markdown = templates::text(&format!("texts/help/{slug}.md"));
+    fn of(slug: &'static str, language: &Language) -> Self {
+        let markdown =
+            templates::text(&templates::name_in(language, "help", &format!("{slug}.md")));
         let mut paragraphs = paragraphs(markdown).into_iter();
         let title = paragraphs.next().unwrap_or_default();
         Self { slug, title, summary: paragraphs.next().unwrap_or_default(), markdown }
@@ -53,10 +54,10 @@ impl Article {
 }
 
 /// The articles that contain all words, those with the words in the title first.
-pub fn search(words: &str) -> Vec<Article> {
+pub fn search(words: &str, language: &Language) -> Vec<Article> {
     let words = words.to_lowercase();
     let words = words.split_whitespace().collect::<Vec<_>>();
-    let all = SLUGS.into_iter().map(Article::of);
+    let all = SLUGS.into_iter().map(|slug| Article::of(slug, language));
     let mut found =
         all.filter(|article| words.iter().all(|word| article.has(word))).collect::<Vec<_>>();
     found.sort_by_key(|article| {
@@ -86,11 +87,14 @@ fn paragraphs(markdown: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::language::{all, english};
 
     #[test]
     fn every_article_has_a_title_a_summary_and_a_text() {
-        for slug in SLUGS {
-            let article = Article::find(slug).unwrap();
+        for (slug, language) in
+            SLUGS.into_iter().flat_map(|slug| all().iter().map(move |it| (slug, it)))
+        {
+            let article = Article::find(slug, language).unwrap();
             assert!(!article.title.is_empty() && article.summary.len() > 30, "{slug}");
             assert!(article.html().contains("<p>") && !article.html().contains("<h1>"), "{slug}");
         }
@@ -98,7 +102,8 @@ mod tests {
 
     #[test]
     fn articles_are_found_by_all_words_and_titles_come_first() {
-        let found = |words: &str| search(words).iter().map(|it| it.slug).collect::<Vec<_>>();
+        let found =
+            |words: &str| search(words, english()).iter().map(|it| it.slug).collect::<Vec<_>>();
         assert_eq!(found("WordPress caching"), ["install"]);
         assert_eq!(found("erasure")[0], "erasure-requests");
         assert_eq!(found("").len(), SLUGS.len());

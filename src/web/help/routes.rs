@@ -7,8 +7,9 @@ use super::articles::{Article, search};
 use super::pages::listed;
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::html::Page;
+use crate::http::html::{Page, Reader};
 use crate::http::query::Query;
+use crate::infra::templates::{Said, said};
 use crate::infra::uptime;
 use crate::web::layout::page;
 
@@ -20,18 +21,18 @@ pub fn routes() -> Vec<Route> {
 const LONGEST_SEARCH: usize = 100;
 
 #[get("/help")]
-fn help(app: &State<App>, query: Query) -> Page {
+fn help(app: &State<App>, reader: Reader, query: Query) -> Page {
     let asked = query.present("q").unwrap_or_default();
     let asked = asked.chars().take(LONGEST_SEARCH).collect::<String>();
-    let content = context! { articles: search(&asked), asked };
-    Page::for_everybody(page(&app.infra, "pages/help.html", "Help", content))
+    let content = context! { articles: search(&asked, reader.0), asked };
+    Page::for_everybody(page(&app.infra, "pages/help.html", said("Help"), content))
 }
 
 #[get("/help/<slug>")]
-fn article(app: &State<App>, slug: &str) -> Result<Page> {
-    let article = Article::find(slug).ok_or(Error::NotFound)?;
+fn article(app: &State<App>, reader: Reader, slug: &str) -> Result<Page> {
+    let article = Article::find(slug, reader.0).ok_or(Error::NotFound)?;
     let title = article.title.clone();
-    let content = context! { body: article.html(), article, others: search("") };
+    let content = context! { body: article.html(), article, others: search("", reader.0) };
     Ok(Page::for_everybody(page(&app.infra, "pages/help_article.html", &title, content)))
 }
 
@@ -43,7 +44,7 @@ fn contact(app: &State<App>) -> Page {
         address: &operator.address,
         email: operator.email.as_ref().map(ToString::to_string),
     };
-    Page::for_everybody(page(&app.infra, "pages/contact.html", "Contact", content))
+    Page::for_everybody(page(&app.infra, "pages/contact.html", said("Contact"), content))
 }
 
 #[get("/status")]
@@ -58,17 +59,17 @@ async fn status(app: &State<App>) -> Page {
     };
     let days = history.iter().flatten().map(|day| {
         json!({
-            "day": day.day.format("%-d %B %Y").to_string(),
-            "availability": format!("{:.2}%", day.percent()),
+            "day": Said::Day(day.day),
+            "availability": Said::Percent(day.percent()),
             "percent": day.percent(),
         })
     });
     let content = context! {
         works: history.is_some(),
         days: days.collect::<Vec<_>>(),
-        checked: now.format("%-d %B %Y, %H:%M").to_string(),
+        checked: Said::Moment(now),
     };
-    Page::ok(page(&app.infra, "pages/status.html", "Status", content)).public()
+    Page::ok(page(&app.infra, "pages/status.html", said("Status"), content)).public()
 }
 
 /// The pages that search engines may list (sitemaps.org).

@@ -68,6 +68,10 @@ async fn an_operators_own_text_takes_the_place_of_ours_without_a_new_start() {
     std::fs::write(folder.path().join("terms.md"), "# Our terms\n\nBe *kind*.").unwrap();
     let terms = read(&service, "terms").await;
     assert!(terms.contains("<h1>Our terms</h1>") && terms.contains("<em>kind</em>"));
+    assert!(read(&service, "terms?lang=de").await.contains("<h1>Our terms</h1>"));
+    std::fs::write(folder.path().join("terms.de.md"), "# Unsere Bedingungen").unwrap();
+    assert!(read(&service, "terms?lang=de").await.contains("<h1>Unsere Bedingungen</h1>"));
+    assert!(read(&service, "terms").await.contains("<h1>Our terms</h1>"));
     assert!(!terms.contains(TEMPLATE));
     assert!(read(&service, "privacy").await.contains(TEMPLATE), "the others stay ours");
     // A file that exists and cannot be read is not replaced by another text.

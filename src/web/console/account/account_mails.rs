@@ -7,6 +7,7 @@ use crate::accounts::mails::preferences::{ChangeMailPreferences, MailChange, Rea
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::scope::Scope;
 use crate::http::query::Query;
+use crate::infra::templates::Said;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -28,7 +29,7 @@ const MAILS: Screen<'static> = Screen {
 struct Row {
     name: &'static str,
     title: &'static str,
-    occasion: &'static str,
+    occasion: Said,
     is_on: bool,
 }
 

@@ -206,7 +206,7 @@ impl Visitor<'_> {
         &self,
         status: u16,
         template: &'static str,
-        title: &str,
+        title: impl Serialize,
         content: impl Serialize,
     ) -> Reply {
         Reply::page(status, page(&self.app.infra, template, title, content))

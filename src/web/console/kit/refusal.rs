@@ -1,11 +1,11 @@
 use rocket::Request;
 use rocket::response::{self, Responder};
-use rocket_dyn_templates::Template;
 use serde_json::json;
 
 use super::reply::Reply;
 use super::words;
 use crate::error::Error;
+use crate::http::html::Template;
 use crate::http::problem;
 use crate::http::request_id::RequestId;
 

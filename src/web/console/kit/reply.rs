@@ -1,8 +1,7 @@
 use rocket::response::{self, Redirect, Responder};
 use rocket::{Request, Response};
-use rocket_dyn_templates::Template;
 
-use crate::http::html::Page;
+use crate::http::html::{Page, Template};
 
 /// A page, or a redirect. Neither sends a referrer to other sites.
 pub struct Reply {

@@ -3,6 +3,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use crate::accounts::scope::Scope;
 use crate::erasure::view::ErasedRows;
 use crate::error::Error;
+use crate::infra::templates::{Said, in_english, said};
 use crate::receipts::user_action::Act;
 use crate::types::device::Device;
 pub use crate::types::numbers::{number, percent};
@@ -24,7 +25,50 @@ pub fn device(device: Device) -> &'static str {
     }
 }
 
+/// A refusal as translated pages show it.
+pub fn explained(error: &Error) -> Said {
+    translated(error).unwrap_or_else(|| Said::plain(sentence(error)))
+}
+
+fn translated(error: &Error) -> Option<Said> {
+    Some(match error {
+        Error::InvalidEmail => {
+            said("This is not an email address. It should look like ann@example.com.")
+        }
+        Error::DisplayNameRequired => said("Enter a name."),
+        Error::EmailRegistered => {
+            said("There is an account with this address already. Sign in instead.")
+        }
+        Error::ConfirmationMailFailed => said(
+            "The email could not be sent to this address. Check it for typing errors, or try again later.",
+        ),
+        Error::InvalidCode => {
+            said("The code is wrong or has expired. Use the latest email, or request another code.")
+        }
+        Error::FormRefused => said(
+            "The form was sent from another page, or from one opened before you signed in or out. Reload the page and try again.",
+        ),
+        Error::TooManyAttempts { .. } => said("Too many wrong codes. Request another one."),
+        Error::InvalidApiKey { .. }
+        | Error::ApiKeyRevoked { .. }
+        | Error::ApiKeyExpired
+        | Error::ApiKeyRequired => {
+            said("This key does not work. A key begins with px_ and has 46 characters.")
+        }
+        Error::DatabaseUnavailable | Error::Busy { .. } => {
+            said("The service or its database is not available. Try again in a minute.")
+        }
+        Error::TooManyRequests { retry_after } => {
+            said("Too many requests. Wait {{ time }}.").with("time", wait(*retry_after))
+        }
+        _ => return None,
+    })
+}
+
 pub fn sentence(error: &Error) -> String {
+    if let Some(known) = translated(error) {
+        return in_english(&known);
+    }
     let known = match error {
         Error::Naming { refusal, fields } => {
             return fields.first().map_or_else(|| sentence(refusal), |field| full(&field.msg));
@@ -32,29 +76,17 @@ pub fn sentence(error: &Error) -> String {
         Error::Validation(fields) => {
             return fields.first().map_or_else(|| full("invalid"), |field| full(&field.msg));
         }
-        Error::InvalidEmail => "This is not an email address. It should look like ann@example.com.",
-        Error::DisplayNameRequired => "Enter a name.",
-        Error::EmailRegistered => "There is an account with this address already. Sign in instead.",
-        Error::ConfirmationMailFailed => {
-            "The email could not be sent to this address. Check it for typing errors, or try again later."
-        }
         Error::SnippetMailTooSoon { .. } => {
             "It was sent a short while ago. Try again ten minutes after that."
         }
         Error::SnippetMailFailed => {
             "The email could not be sent to this address. Check it for typing errors, or try again later."
         }
-        Error::InvalidCode => {
-            "The code is wrong or has expired. Use the latest email, or request another code."
-        }
         Error::ScopeNotAllowed => {
             "You need the Admin role for this. A member with the role Admin can do it, or change your role."
         }
         Error::RestrictedToSites => {
             "Your access is restricted to some sites, and this concerns the whole account. A member with the role Admin can do it."
-        }
-        Error::FormRefused => {
-            "The form was sent from another page, or from one opened before you signed in or out. Reload the page and try again."
         }
         Error::AlreadyMember => "This address is a member already.",
         Error::MemberAllowanceReached => {
@@ -73,13 +105,6 @@ pub fn sentence(error: &Error) -> String {
             "The file is larger than 16 MB. Split it, and import the parts one by one."
         }
         Error::MemberNotFound => "This member was already removed.",
-        Error::TooManyAttempts { .. } => "Too many wrong codes. Request another one.",
-        Error::InvalidApiKey { .. }
-        | Error::ApiKeyRevoked { .. }
-        | Error::ApiKeyExpired
-        | Error::ApiKeyRequired => {
-            "This key does not work. A key begins with px_ and has 46 characters."
-        }
         Error::DomainRequired => "Enter the domain of your site, for example example.com.",
         Error::DomainIsPage => {
             "This is not the address of a site. It should look like example.com or https://example.com."
@@ -119,12 +144,10 @@ pub fn sentence(error: &Error) -> String {
             "The address may be mistyped, or it belongs to something that was deleted or is not in your account."
         }
         Error::Internal(_) => "This is an error of the service. Try again in a minute.",
-        Error::DatabaseUnavailable | Error::Busy { .. } => {
-            "The service or its database is not available. Try again in a minute."
-        }
         other => match other.retry_after() {
             Some(seconds) => {
-                return format!("{} Wait {}.", full(&other.to_string()), wait(seconds));
+                let time = in_english(&wait(seconds));
+                return format!("{} Wait {time}.", full(&other.to_string()));
             }
             None => return full(&other.to_string()),
         },
@@ -143,11 +166,11 @@ fn full(text: &str) -> String {
     if sentence.ends_with('.') { sentence } else { format!("{sentence}.") }
 }
 
-fn wait(seconds: u64) -> String {
+fn wait(seconds: u64) -> Said {
     match seconds {
-        0..=90 => format!("{seconds} seconds"),
-        91..=5400 => format!("{} minutes", seconds.div_ceil(60)),
-        _ => format!("{} hours", seconds.div_ceil(3600)),
+        0..=90 => said("{{ many }} seconds").with("many", seconds),
+        91..=5400 => said("{{ many }} minutes").with("many", seconds.div_ceil(60)),
+        _ => said("{{ many }} hours").with("many", seconds.div_ceil(3600)),
     }
 }
 

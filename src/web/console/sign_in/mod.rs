@@ -17,7 +17,7 @@ use super::kit::member::{Member, Visitor};
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::words::sentence;
+use super::kit::words::explained;
 use crate::accounts::capability::NoInput;
 use crate::accounts::keys::ListApiKeys;
 use crate::accounts::scope::Scope;
@@ -31,6 +31,7 @@ use crate::accounts::sign_in::with_key::{OfBrowser, SignInWithKey};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::Infra;
+use crate::infra::templates::{Said, said};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -54,8 +55,9 @@ pub fn sign_in_first(request: &Request<'_>) -> Reply {
     }
 }
 
-const TOO_WEAK: &str = "This key does not have the role Admin, which signing in needs. An Admin key \
-    was shown when the account was opened, and with one you can create another.";
+const TOO_WEAK: Said = said(
+    "This key does not have the role Admin, which signing in needs. An Admin key was shown when the account was opened, and with one you can create another.",
+);
 
 pub fn sign_in_address(next: &str) -> String {
     with_next("/console/sign-in", next)
@@ -99,8 +101,8 @@ fn sign_in_page(
     status: u16,
     next: &str,
     email: &str,
-    error: Option<String>,
-    passkey_error: Option<String>,
+    error: Option<Said>,
+    passkey_error: Option<Said>,
 ) -> Reply {
     let infra = &visitor.app.infra;
     let content = context! {
@@ -111,7 +113,7 @@ fn sign_in_page(
         error,
         passkey_error,
     };
-    visitor.page(status, "console/sign_in.html", "Sign in", content)
+    visitor.page(status, "console/sign_in.html", said("Sign in"), content)
 }
 
 #[post("/console/sign-in", data = "<form>")]
@@ -127,8 +129,8 @@ async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusa
             Ok(Reply::to(code_address(next)))
         }
         Err(error) if error.status() < 500 => {
-            let said = Some(sentence(&error));
-            Ok(sign_in_page(&visitor, error.status(), next, &email, said, None))
+            let explained = Some(explained(&error));
+            Ok(sign_in_page(&visitor, error.status(), next, &email, explained, None))
         }
         Err(error) => Err(error.into()),
     }
@@ -150,8 +152,8 @@ async fn code_page(
     wrong: Option<&Error>,
 ) -> Result<Reply> {
     let address = typed_address(visitor).await?;
-    let content = context! { next, address, error: wrong.map(sentence) };
-    Ok(visitor.page(status, "console/code.html", "6-digit code", content))
+    let content = context! { next, address, error: wrong.map(explained) };
+    Ok(visitor.page(status, "console/code.html", said("6-digit code"), content))
 }
 
 #[post("/console/sign-in/code", data = "<form>")]
@@ -212,11 +214,11 @@ async fn with_key(
             Ok(Reply::to(next))
         }
         Err(error) if error.status() < 500 => {
-            let said = match &error {
-                Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK.to_owned(),
-                error => sentence(error),
+            let explained = match &error {
+                Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK,
+                error => explained(error),
             };
-            Ok(sign_in_page(&visitor, error.status(), next, "", Some(said), None))
+            Ok(sign_in_page(&visitor, error.status(), next, "", Some(explained), None))
         }
         Err(error) => Err(error.into()),
     }

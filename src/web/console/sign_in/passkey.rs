@@ -6,20 +6,21 @@ use crate::accounts::capability::NoInput;
 use crate::accounts::passkeys::sign_in::{
     Assertion, PasskeySignIn, SignInWithPasskey, StartPasskeySignIn,
 };
+use crate::infra::templates::{Said, said};
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::OpenForm;
 use crate::web::console::kit::member::Visitor;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::sentence;
+use crate::web::console::kit::words::explained;
 
 pub fn routes() -> Vec<Route> {
     routes![options, sign_in]
 }
 
 /// The same for every passkey that is not accepted.
-const NOT_ACCEPTED: &str = "The passkey was not accepted. Try again, or sign in with a code.";
+const NOT_ACCEPTED: Said = said("The passkey was not accepted. Try again, or sign in with a code.");
 
 #[post("/console/sign-in/passkey/options", data = "<_form>")]
 async fn options(visitor: Visitor<'_>, _form: OpenForm) -> Result<(ContentType, String), Refusal> {
@@ -41,10 +42,10 @@ async fn sign_in(visitor: Visitor<'_>, browser: Browser, form: OpenForm) -> Resu
     let input = PasskeySignIn { assertion, browser: browser.0, former };
     match visitor.ask::<SignInWithPasskey>(input).await {
         Ok(Some(finished)) => Ok(signed_in(&visitor, &finished, next).await?),
-        Ok(None) => Ok(sign_in_page(&visitor, 403, next, "", None, Some(NOT_ACCEPTED.to_owned()))),
+        Ok(None) => Ok(sign_in_page(&visitor, 403, next, "", None, Some(NOT_ACCEPTED))),
         Err(error) if error.status() < 500 => {
-            let said = Some(sentence(&error));
-            Ok(sign_in_page(&visitor, error.status(), next, "", None, said))
+            let explained = Some(explained(&error));
+            Ok(sign_in_page(&visitor, error.status(), next, "", None, explained))
         }
         Err(error) => Err(error.into()),
     }

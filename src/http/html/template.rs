@@ -1,0 +1,95 @@
+//! A template and its values. It is rendered when it is sent, in the language of the reader.
+
+use rocket::Request;
+use rocket::http::Method;
+use rocket_dyn_templates::Template as InEnglish;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::reader::{PARAMETER, Reader};
+use crate::app::App;
+use crate::http::request_id::Arrival;
+use crate::infra::templates::TRANSLATED;
+use crate::infra::templates::language::{self, Language};
+
+const HOME: &str = "pages/home.html";
+
+pub struct Template {
+    name: &'static str,
+    values: Value,
+}
+
+pub struct Rendered {
+    pub html: String,
+    /// `None` for a page that is not translated.
+    pub language: Option<&'static Language>,
+}
+
+impl Template {
+    pub fn render(name: &'static str, values: impl Serialize) -> Self {
+        Self { name, values: serde_json::to_value(values).unwrap_or_default() }
+    }
+
+    /// `None` when the template fails, which is logged. `is_public` is for a page with an address that everybody
+    /// may open.
+    pub fn html(self, request: &Request<'_>, is_public: bool) -> Option<Rendered> {
+        let Self { name, mut values } = self;
+        if !TRANSLATED.contains(&name) {
+            let html = InEnglish::show(request.rocket(), name, values)?;
+            return Some(Rendered { html, language: None });
+        }
+        let Reader(language) = Reader::of(request);
+        if let Value::Object(values) = &mut values {
+            place(values, request, language, is_public && has_own_address(name, request));
+        }
+        let html = match language.is_english() {
+            true => InEnglish::show(request.rocket(), name, values)?,
+            false => match language.render(name, &values) {
+                Ok(html) => html,
+                Err(error) => {
+                    tracing::error!(?error, name, language = language.tag, "a page failed");
+                    return None;
+                }
+            },
+        };
+        Some(Rendered { html, language: Some(language) })
+    }
+}
+
+/// Whether the address of the request is that of the page. On a host of its own, `/` is another page.
+fn has_own_address(name: &str, request: &Request<'_>) -> bool {
+    name == HOME || request.uri().path().as_str() != "/"
+}
+
+/// Adds what the layout says about the languages of the page.
+fn place(
+    values: &mut Map<String, Value>,
+    request: &Request<'_>,
+    language: &Language,
+    has_address: bool,
+) {
+    values.insert("lang".to_owned(), language.tag.into());
+    // A page that answers a form has no address of its own to come back to.
+    if matches!(Arrival::of(request).method, Method::Get | Method::Head) {
+        let known = language::all().iter();
+        let known = known.map(|one| json!({ "tag": one.tag, "name": one.name }));
+        values.insert("languages".to_owned(), known.collect());
+        values.insert("here".to_owned(), here(request).into());
+    }
+    if has_address {
+        let base_url = request.rocket().state::<App>().map_or("", |app| app.infra.base_url());
+        let address = format!("{base_url}{}", request.uri().path().as_str());
+        values.insert("address".to_owned(), address.into());
+    }
+}
+
+/// The address of the page without its language.
+fn here(request: &Request<'_>) -> String {
+    let (path, query) = (request.uri().path(), request.uri().query());
+    let query = query.map_or("", |query| query.as_str());
+    let names_language = |part: &&str| part.split('=').next() == Some(PARAMETER);
+    let kept = query.split('&').filter(|part| !part.is_empty() && !names_language(part));
+    let kept = kept.collect::<Vec<_>>().join("&");
+    let path = path.as_str();
+    if kept.is_empty() { path.to_owned() } else { format!("{path}?{kept}") }
+}

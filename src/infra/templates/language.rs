@@ -1,0 +1,103 @@
+//! The languages of our own pages: English, and those that have a catalogue in `templates/locales/`. The
+//! templates of a language are made at its first use, so that nobody pays for a language that nobody reads.
+
+use std::sync::{LazyLock, OnceLock};
+
+use tera::{Context, Tera, Value};
+
+use super::catalogue::Catalogue;
+use super::embedded::{EMBEDDED, TRANSLATED};
+use super::said::teach;
+use super::segments::translated;
+use crate::types::locales::best_of;
+
+const FOLDER: &str = "locales/";
+const ENGLISH: &str = "en";
+/// The line of a catalogue's header with the language's name for itself.
+const NAME: &str = "\"X-Language-Name: ";
+
+pub struct Language {
+    /// BCP 47 tag.
+    pub tag: &'static str,
+    /// The language's name for itself.
+    pub name: &'static str,
+    po: &'static str,
+    catalogue: OnceLock<Catalogue>,
+    engine: OnceLock<Tera>,
+}
+
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let of_catalogue = |(name, po): (&'static str, &'static str)| {
+        let tag = name.strip_prefix(FOLDER)?.strip_suffix(".po")?;
+        Some(Language::new(tag, name_in(po).unwrap_or(tag), po))
+    };
+    let english = Language::new(ENGLISH, "English", "");
+    std::iter::once(english).chain(EMBEDDED.iter().copied().filter_map(of_catalogue)).collect()
+});
+
+fn name_in(po: &'static str) -> Option<&'static str> {
+    po.lines().find_map(|line| line.strip_prefix(NAME)?.strip_suffix("\\n\""))
+}
+
+/// English first.
+pub fn all() -> &'static [Language] {
+    &LANGUAGES
+}
+
+pub fn english() -> &'static Language {
+    &LANGUAGES[0]
+}
+
+/// The language of a tag: `de-AT` and `de_AT` are `de`.
+pub fn find(tag: &str) -> Option<&'static Language> {
+    let language = tag.trim().split(['-', '_']).next().unwrap_or_default();
+    all().iter().find(|known| known.tag.eq_ignore_ascii_case(language))
+}
+
+/// The best language of an `Accept-Language`.
+pub fn accepted(header: &str) -> Option<&'static Language> {
+    let of_range = |range: &str| if range == "*" { Some(english()) } else { find(range) };
+    best_of(header, of_range, |language| language.tag)
+}
+
+impl Language {
+    fn new(tag: &'static str, name: &'static str, po: &'static str) -> Self {
+        Self { tag, name, po, catalogue: OnceLock::new(), engine: OnceLock::new() }
+    }
+
+    pub fn is_english(&self) -> bool {
+        self.tag == ENGLISH
+    }
+
+    pub fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(|| Catalogue::of(self.po))
+    }
+
+    /// Renders a translated page, or a text of `texts/` in this language.
+    pub fn render(&'static self, name: &str, values: &Value) -> tera::Result<String> {
+        self.engine()?.render(name, &Context::from_serialize(values)?)
+    }
+
+    fn engine(&'static self) -> tera::Result<&'static Tera> {
+        if let Some(engine) = self.engine.get() {
+            return Ok(engine);
+        }
+        let made = self.make()?;
+        Ok(self.engine.get_or_init(|| made))
+    }
+
+    fn make(&'static self) -> tera::Result<Tera> {
+        let (mut tera, catalogue) = (Tera::default(), self.catalogue());
+        teach(&mut tera, catalogue);
+        let papers = format!("texts/papers/{}/", self.tag);
+        let templates = EMBEDDED.iter().filter_map(|(name, source)| {
+            if name.starts_with(&papers) {
+                return Some((*name, (*source).to_owned()));
+            }
+            let find = |id: &str| catalogue.find_in(name, id).map(str::to_owned);
+            TRANSLATED.contains(name).then(|| (*name, translated(source, find)))
+        });
+        tera.add_raw_templates(templates.collect::<Vec<_>>())?;
+        Ok(tera)
+    }
+}

@@ -1,0 +1,87 @@
+//! The templates of pages, mails, snippets and texts, embedded in the binary. Rocket renders the
+//! page templates in English, [`language`] renders them in other languages, and this module all others. A
+//! template's name is its path in `templates/` without `.tera`. Values in templates named `*.html` are escaped.
+
+pub mod catalogue;
+mod embedded;
+pub mod language;
+pub mod said;
+pub mod segments;
+mod tokens;
+
+use std::sync::LazyLock;
+
+use tera::{Context, Tera};
+
+use self::catalogue::Catalogue;
+use self::embedded::{Part, embedded};
+pub use self::embedded::{TRANSLATED, exists, text};
+pub use self::language::Language;
+pub use self::said::{Said, said};
+
+/// Stands for the address of the service in texts that are made before it is known, or that must not change
+/// where the address contains a placeholder.
+pub const STAND_IN: &str = "https://stand-in.invalid";
+
+static IN_ENGLISH: LazyLock<Catalogue> = LazyLock::new(Catalogue::default);
+
+static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
+    let mut tera = Tera::default();
+    said::teach(&mut tera, &IN_ENGLISH);
+    tera.add_raw_templates(embedded(Part::Text)).expect("the embedded templates are valid");
+    tera
+});
+
+pub fn add_pages_to(tera: &mut Tera) -> tera::Result<()> {
+    said::teach(tera, &IN_ENGLISH);
+    tera.add_raw_templates(embedded(Part::Page))
+}
+
+/// The name of a text of a folder of `texts/` in a language, or of the English one if there is no other.
+pub fn name_in(language: &Language, folder: &str, file: &str) -> String {
+    let own = format!("texts/{folder}/{}/{file}", language.tag);
+    if exists(&own) { own } else { format!("texts/{folder}/{file}") }
+}
+
+/// A text where nobody has chosen a language.
+pub fn in_english(said: &Said) -> String {
+    IN_ENGLISH.said(said)
+}
+
+pub fn render(name: &str, context: &Context) -> tera::Result<String> {
+    TEMPLATES.render(name, context)
+}
+
+/// Markdown whose title is followed by the address of the index of all documents.
+pub fn with_index(markdown: &str, base_url: &str) -> String {
+    let (title, rest) = markdown.split_once('\n').unwrap_or((markdown, ""));
+    format!("{title}\n\n> Index of all documents: {base_url}/llms.txt\n{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::embedded::EMBEDDED;
+    use super::*;
+
+    #[test]
+    fn every_template_is_parsed_by_one_engine_only() {
+        let mut pages = Tera::default();
+        add_pages_to(&mut pages).unwrap();
+        let [pages, texts] =
+            [&pages, &*TEMPLATES].map(|engine| engine.get_template_names().collect::<Vec<_>>());
+        let translations = embedded(Part::Translation).count();
+        assert_eq!(pages.len() + texts.len() + translations, EMBEDDED.len());
+        assert!(texts.iter().all(|name| !pages.contains(name)));
+        assert!(pages.contains(&"layout.html") && texts.contains(&"mail/notice.html"));
+        assert!(TRANSLATED.iter().all(|name| pages.contains(name)));
+    }
+
+    #[test]
+    fn the_templates_of_every_language_are_valid() {
+        let values = serde_json::json!({ "base_url": "", "page_title": "x" });
+        for language in language::all().iter().filter(|language| !language.is_english()) {
+            let page = language.render("pages/site_pixel.html", &values);
+            assert!(page.is_ok_and(|page| page.contains("<main")), "{}", language.tag);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Our own pages in several languages.
+
+mod catalogues;
+mod choice;
+mod pages;
