@@ -9,7 +9,7 @@ use crate::receipts::daily_counts::stats::{Counts, DayCounts, count_days};
 use crate::receipts::days::DayRange;
 use crate::silence;
 use crate::silence::view::SiteVerdict;
-use crate::types::numbers::{number, percent};
+use crate::types::formatting::{number, percent};
 
 const WEEK: usize = 7;
 

@@ -43,11 +43,9 @@ async fn an_owner_is_told_once_a_day_and_again_seven_days_before_time_is_over() 
         mails[1].contains("ann.example: 2 requests are open. The first is due on 9 April 2026.")
     );
     assert!(!mails[1].contains("visitor-one"), "a mail names no visitor");
-    assert!(
-        mails[1].contains("ann.example: request of 10 March 2026\nDue: 9 April 2026"),
-        "{}",
-        mails[1]
-    );
+    for line in ["ann.example: request of 10 March 2026", "Due: 9 April 2026"] {
+        assert_eq!(mails[1].matches(line).count(), 2, "{line}: {}", mails[1]);
+    }
     for request_id in &requests {
         let link = format!("/console/sites/{}/requests/{request_id}", site.pixel_id);
         assert!(mails[1].contains(&link), "{link}: {}", mails[1]);

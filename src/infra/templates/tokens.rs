@@ -89,9 +89,9 @@ fn token(rest: &str) -> (Kind, usize) {
     if rest.starts_with("{#") {
         return (Kind::Boundary, len_to(rest, "#}"));
     }
-    if rest.starts_with("{%") {
+    if let Some(statement) = rest.strip_prefix("{%") {
         let len = len_to(rest, "%}");
-        let word = rest[2..].trim_start_matches('-').split_whitespace().next().unwrap_or_default();
+        let word = statement.trim_start_matches('-').split_whitespace().next().unwrap_or_default();
         let is_condition = CONDITIONS.contains(&word);
         return (if is_condition { Kind::Statement } else { Kind::Boundary }, len);
     }

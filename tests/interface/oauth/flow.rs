@@ -137,7 +137,7 @@ async fn whoever_is_signed_out_signs_in_by_mail_and_comes_back() {
     let mails = MailServer::shared().wait_for(&ann.email, before + 1).await;
     let mail = mails.iter().find(|mail| mail.text().contains("Test agent"));
     let text = mail.expect("a mail about the app").text();
-    assert!(text.contains("registered itself") && text.contains("read"), "{text}");
+    assert!(text.contains("registered itself") && text.contains("Read-only"), "{text}");
 }
 
 #[tokio::test]

@@ -228,7 +228,7 @@ async fn a_bad_setting_stops_the_start_with_a_sentence_that_names_it() {
         (
             "SMTP_URL",
             "http://secret-password@host",
-            "SMTP_URL: must be an address such as smtp://user:password@host:587?tls=required",
+            "SMTP_URL: must begin with smtp:// or smtps://",
         ),
     ] {
         for arguments in [&[][..], &["serve"], &["migrate"], &["healthcheck"]] {

@@ -27,7 +27,7 @@ const NO_PATH: &str = "must be an address without a path such as https://consent
 const LIST: &str = "must be a comma-separated list of secrets of at least 16 characters each";
 const LOG_KEY: &str = "must be 64 hexadecimal digits";
 const SENDER: &str = "must be an address such as Assent <no-reply@example.com>";
-const SMTP: &str = "must be an address such as smtp://user:password@host:587?tls=required";
+const SMTP: &str = "must begin with smtp:// or smtps://";
 const HOST: &str = "must be a host such as pixel.example.com";
 const SWITCH: &str = "must be on or off";
 const POSTGRES: &str = "must be a postgres:// address";

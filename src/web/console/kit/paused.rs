@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::words::day;
 use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
 use crate::app::App;
 use crate::contacts::allowance;
 use crate::contacts::allowance::coverage::{Coverage, PausedBecause};
 use crate::error::Result;
+use crate::types::formatting::day;
 
 #[derive(Serialize)]
 pub struct Paused {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::infra::templates::{Said, in_english, said};
 use crate::receipts::user_action::Act;
 use crate::types::device::Device;
-pub use crate::types::numbers::{number, percent};
+pub use crate::types::formatting::{date, day, moment, number, percent, second};
 use crate::types::text::listed;
 
 pub fn act(act: Act) -> &'static str {
@@ -174,15 +174,6 @@ fn wait(seconds: u64) -> Said {
     }
 }
 
-/// In UTC: 3 May 2026.
-pub fn day(time: DateTime<Utc>) -> String {
-    date(time.date_naive())
-}
-
-pub fn date(day: NaiveDate) -> String {
-    day.format("%-d %B %Y").to_string()
-}
-
 /// A past day: yesterday, on 3 May 2026.
 pub fn past_day(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     match (now.date_naive() - time.date_naive()).num_days() {
@@ -199,15 +190,6 @@ pub fn date_of_late(day: NaiveDate, today: NaiveDate) -> Option<&'static str> {
         1 => Some("yesterday"),
         _ => None,
     }
-}
-
-/// In UTC: 3 May 2026, 14:05.
-pub fn moment(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y, %H:%M").to_string()
-}
-
-pub fn second(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y, %H:%M:%S").to_string()
 }
 
 pub fn role_name(scope: Scope) -> &'static str {

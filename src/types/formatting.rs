@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers, days and times (in UTC) as people read them.
+
+use chrono::{DateTime, NaiveDate, Utc};
 
 /// With separated thousands: 12,345.
 pub fn number(number: i64) -> String {
@@ -17,6 +19,24 @@ pub fn number(number: i64) -> String {
 pub fn percent(part: i64, whole: i64) -> Option<i64> {
     let rounded = (i128::from(part) * 100 + i128::from(whole) / 2).checked_div(whole.into())?;
     i64::try_from(rounded).ok()
+}
+
+/// 3 May 2026.
+pub fn day(time: DateTime<Utc>) -> String {
+    date(time.date_naive())
+}
+
+pub fn date(day: NaiveDate) -> String {
+    day.format("%-d %B %Y").to_string()
+}
+
+/// 3 May 2026, 14:05.
+pub fn moment(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M").to_string()
+}
+
+pub fn second(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M:%S").to_string()
 }
 
 #[cfg(test)]
