@@ -112,7 +112,6 @@ test('removing a member offers to revoke the keys that the member created', asyn
   await expect(page.getByRole('group', { name: 'The member has created one key' })).toBeVisible();
   await expectAccessible(page, 'member-keys');
   await page.getByLabel('Revoke them now').check();
-  await page.getByLabel(`Type ${bob}`).fill(bob);
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(page.getByRole('status')).toContainText('the member’s keys are revoked');
 });

@@ -69,7 +69,7 @@ test('a passkey is added, signs in and is removed', chromiumOnly('only Chromium 
   await page.getByRole('button', { name: 'Add passkey' }).click();
   await expect(page.getByRole('alert')).toHaveText('No passkey was created. Try again.');
   await setVerified(true);
-  await page.getByLabel('Name of the passkey').fill('Laptop');
+  await page.getByLabel('Passkey name').fill('Laptop');
   await page.getByRole('button', { name: 'Add passkey' }).click();
   await expect(page.getByRole('status')).toContainText('The passkey is added');
   await expectAccessible(page, 'passkeys');

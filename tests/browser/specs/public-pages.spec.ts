@@ -135,7 +135,7 @@ test('values that are typed into the guide appear only in its commands', async (
   await page.goto(`${base()}/guide`);
   const first = page.locator('pre').first();
   await expect(first).toContainText('you@example.com');
-  await page.getByLabel('Email').fill("o'brien@shop.example");
+  await page.getByLabel('Email', { exact: true }).fill("o'brien@shop.example");
   await page.getByLabel('Name', { exact: true }).fill(`Ann's "Shop"`);
   await expect(first).toContainText(`"o'\\''brien@shop.example"`);
   await expect(first).toContainText(`"display_name": "Ann'\\''s \\"Shop\\""`);
@@ -148,7 +148,7 @@ test('values that are typed into the guide appear only in its commands', async (
   await expect(page.getByLabel('Pixel id'), 'an invalid id is not inserted').toHaveAttribute('aria-invalid', 'true');
   await expect(snippets).toContainText(['/px/PIXEL_ID.js', '/px/test_PIXEL_ID.js']);
   await page.getByLabel('Pixel id').fill('');
-  await page.getByLabel('Email').fill('');
+  await page.getByLabel('Email', { exact: true }).fill('');
   await expect(first).toContainText('you@example.com');
   await page.reload();
   await expect(page.getByLabel('Pixel id')).toHaveValue('');
@@ -158,9 +158,9 @@ test('values that are typed into the guide appear only in its commands', async (
 test('on a phone the values are collapsed until they are opened', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`${base()}/guide`);
-  await expect(page.getByLabel('Email')).toBeHidden();
+  await expect(page.getByLabel('Email', { exact: true })).toBeHidden();
   await page.getByText('Your values').click();
-  await expect(page.getByLabel('Email')).toBeVisible();
+  await expect(page.getByLabel('Email', { exact: true })).toBeVisible();
 });
 
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {

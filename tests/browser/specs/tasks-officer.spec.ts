@@ -91,6 +91,7 @@ test('task 16: a visitor complains in German, an officer refuses in German, and 
   await person.click('button', 'Ihre Datenschutz-Auswahl');
   const data = await person.openTab('link', 'Ihre Daten');
   await person.click('button', 'Die Website bitten, meine Daten zu löschen');
+  await person.click('button', 'Anfrage senden');
   await person.sees(/^Ihre Anfrage wurde gesendet/);
 
   const { text = '' } = await setup.mailboxes.take(account.email, new RegExp(`^A visitor of ${pixel.host} asks to be erased`));
@@ -106,7 +107,7 @@ test('task 16: a visitor complains in German, an officer refuses in German, and 
   await person.sees(/^Die Website hat die Löschung am .* abgelehnt\. Ihre Begründung:/);
   await person.sees('Die Rechnungen müssen wir zehn Jahre aufbewahren (§ 147 AO).');
   await person.sees('Sie können sich darüber bei einer Datenschutzbehörde beschweren.');
-  person.end(6);
+  person.end(7);
   await context.close();
 });
 

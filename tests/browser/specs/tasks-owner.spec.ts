@@ -27,7 +27,7 @@ test('task 1: an owner signs up, and has a live popup whose installation is veri
   const person = task(page, 'task 1');
   const email = freshAddress('ann');
   await person.start(setup.base);
-  await person.click('link', 'Set it up');
+  await person.click('link', 'Start free trial');
   await person.fill(/^Your name/, 'Ann Lee');
   await person.fill('Email address', email);
   await person.click('button', 'Sign up');
@@ -56,8 +56,8 @@ test('task 2: an owner learns why nothing comes in', async ({ page, setup }) => 
   await person.click('link', HOSTS.empty);
   await person.isAt('Install');
   await person.click('button', 'Verify now');
-  await person.sees('The page was read, and the tag is not on it.');
-  await person.sees(/^Paste the line before <\/head>/);
+  await person.sees('The snippet was not found on the page.');
+  await person.sees(/^Paste the snippet before <\/head>/);
   person.end(2);
 });
 
@@ -156,7 +156,7 @@ test('task 18: an owner who has lost the mailbox, and is signed in, gets the acc
   await person.fill(`6-digit code sent to ${email}`, await takeCode(setup, email));
   await person.click('button', 'Change email');
   await person.sees(/^The new email takes effect in seven days/);
-  await setup.mailboxes.take(email, /^An Assent account is to have this address/);
+  await setup.mailboxes.take(email, /^This address becomes the email of an Assent account/);
 
   await setup.change(`UPDATE address_changes SET takes_effect_at = now() - interval '1 minute' WHERE account_id = $1`, account.id);
   await setup.runDueWork(async () => {

@@ -39,6 +39,7 @@ test('task 20: a visitor complains, and sees the refusal, its reason and where t
   await person.click('button', 'Your privacy choice');
   const data = await person.openTab('link', 'Your data');
   await person.click('button', 'Ask the site to erase my data');
+  await person.click('button', 'Send request');
   await person.sees(/^Your request has been sent/);
   await person.sees(/It must answer by/);
 
@@ -53,5 +54,5 @@ test('task 20: a visitor complains, and sees the refusal, its reason and where t
   await person.sees(/^The site refused to erase your data on/);
   await person.sees('The invoices must be kept for ten years.');
   await person.sees('You can complain about this to a data protection authority.');
-  person.end(4);
+  person.end(5);
 });

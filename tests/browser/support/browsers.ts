@@ -10,7 +10,7 @@ export const CHROMIUM_ONLY = '@chromium-only';
  */
 export const QUICK_FIREFOX_LEAVES_OUT = [
   'choice-rules', 'compat', 'console*', 'contact-lifetime', 'developers', 'evidence', 'frameworks',
-  'hostile-*', 'passkeys', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'signals', 'tag-guide', 'tasks-*', 'test-tag',
+  'hostile-*', 'languages', 'passkeys', 'pixel', 'placement', 'public-pages', 'replaced-functions', 'signals', 'tag-guide', 'tasks-*', 'test-tag',
   'vendor-signals', 'verify*', 'your-data*',
 ].map((name) => `**/${name}.spec.ts`);
 
