@@ -1,48 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
 import { expectAccessible, TIMEOUT_MS } from '../support/console';
-import { createDatabase, Database } from '../support/database';
-import { expect, test as plain } from '../support/fixtures';
-import { ENVIRONMENT } from '../support/global-setup';
-import { Mailboxes, startMailboxes } from '../support/mailbox';
-import { Service, startService } from '../support/service';
-
-/** A separate service that sends mails. */
-interface Setup {
-  mailboxes: Mailboxes;
-  service: Service;
-}
-
-const test = plain.extend<{ setup: Setup }>({
-  setup: async ({}, use) => {
-    const mailboxes = await startMailboxes();
-    let database: Database | undefined;
-    let service: Service | undefined;
-    try {
-      database = await createDatabase();
-      service = await startService({
-        databaseUrl: database.url,
-        cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
-        more: { SMTP_URL: mailboxes.url },
-      });
-      await use({ mailboxes, service });
-    } finally {
-      await service?.stop();
-      await database?.drop();
-      await mailboxes.stop();
-    }
-  },
-});
+import { expect } from '../support/fixtures';
+import { MailService, test } from '../support/mail-service';
 
 const address = (name: string): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`;
 
 /** The six digits of the newest mail whose subject matches. */
-const digits = async ({ mailboxes }: Setup, to: string, subject: RegExp): Promise<string> => {
+const digits = async ({ mailboxes }: MailService, to: string, subject: RegExp): Promise<string> => {
   const { text = '' } = await mailboxes.take(to, subject);
   return text.match(/\b\d{6}\b/)![0];
 };
 
-const open = async (page: Page, setup: Setup, email: string): Promise<void> => {
+const open = async (page: Page, setup: MailService, email: string): Promise<void> => {
   const { base } = setup.service;
   await page.goto(`${base}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');

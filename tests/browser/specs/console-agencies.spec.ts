@@ -1,42 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
 import { expectAccessible, freshHost, TIMEOUT_MS } from '../support/console';
-import { createDatabase, Database } from '../support/database';
-import { expect, test as plain } from '../support/fixtures';
-import { ENVIRONMENT } from '../support/global-setup';
-import { Mailboxes, startMailboxes } from '../support/mailbox';
-import { Service, startService } from '../support/service';
-
-/** A separate service that sends mails. */
-interface Setup {
-  mailboxes: Mailboxes;
-  service: Service;
-}
-
-const test = plain.extend<{ setup: Setup }>({
-  setup: async ({}, use) => {
-    const mailboxes = await startMailboxes();
-    let database: Database | undefined;
-    let service: Service | undefined;
-    try {
-      database = await createDatabase();
-      service = await startService({
-        databaseUrl: database.url,
-        cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
-        more: { SMTP_URL: mailboxes.url },
-      });
-      await use({ mailboxes, service });
-    } finally {
-      await service?.stop();
-      await database?.drop();
-      await mailboxes.stop();
-    }
-  },
-});
+import { expect } from '../support/fixtures';
+import { MailService, test } from '../support/mail-service';
 
 const address = (name: string): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`;
 
-const signUp = async (page: Page, { mailboxes, service }: Setup, email: string): Promise<void> => {
+const signUp = async (page: Page, { mailboxes, service }: MailService, email: string): Promise<void> => {
   await page.goto(`${service.base}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Agency');
   await page.getByLabel('Email address').fill(email);

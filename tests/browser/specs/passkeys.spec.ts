@@ -2,37 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
 import { chromiumOnly } from '../support/browsers';
 import { expectAccessible, TIMEOUT_MS } from '../support/console';
-import { createDatabase, Database } from '../support/database';
-import { expect, test as plain } from '../support/fixtures';
-import { ENVIRONMENT } from '../support/global-setup';
-import { Mailboxes, startMailboxes } from '../support/mailbox';
-import { Service, startService } from '../support/service';
-
-interface Setup {
-  mailboxes: Mailboxes;
-  service: Service;
-}
-
-const test = plain.extend<{ setup: Setup }>({
-  setup: async ({}, use) => {
-    const mailboxes = await startMailboxes();
-    let database: Database | undefined;
-    let service: Service | undefined;
-    try {
-      database = await createDatabase();
-      service = await startService({
-        databaseUrl: database.url,
-        cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
-        more: { SMTP_URL: mailboxes.url },
-      });
-      await use({ mailboxes, service });
-    } finally {
-      await service?.stop();
-      await database?.drop();
-      await mailboxes.stop();
-    }
-  },
-});
+import { expect } from '../support/fixtures';
+import { test } from '../support/mail-service';
 
 /** Gives the browser an authenticator that stores passkeys and verifies its user. Returns what decides whether it does. */
 const addAuthenticator = async (page: Page) => {
