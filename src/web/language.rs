@@ -17,7 +17,7 @@ pub fn routes() -> Vec<Route> {
     routes![choose]
 }
 
-/// Keeps the language that somebody has chosen, and leads back to the page.
+/// Keeps the chosen language, and leads back to the page.
 #[post("/language", data = "<body>")]
 fn choose(app: &State<App>, jar: &CookieJar<'_>, body: Body) -> Redirect {
     let form = body.form();

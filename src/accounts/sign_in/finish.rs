@@ -50,7 +50,7 @@ impl Capability for FinishSignIn {
     }
 
     async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<Finished> {
-        // People copy the digits with the spaces around and between them.
+        // People copy the code with the spaces around and between its digits.
         let code = proof.code.split_whitespace().collect::<String>();
         let browser = Browser { name: &proof.browser, former: proof.former.as_deref() };
         let token_hash = secret_hash(proof.secret.as_deref().ok_or(Error::InvalidCode)?);
@@ -95,7 +95,7 @@ impl Capability for FinishSignIn {
     }
 }
 
-/// The membership of the digits, if they are right. Counts a wrong try.
+/// The membership of the code, if it is right. Counts a wrong try.
 async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -112,7 +112,7 @@ async fn evaluate(
             .filter(|membership| membership.member_id == to.member_id),
         None => None,
     };
-    // Hashes are compared, so the duration reveals nothing about the digits.
+    // Hashes are compared, so the duration reveals nothing about the code.
     let is_right = sign_in.code_hash == code_hash(token_hash, code);
     match membership.filter(|_| is_right) {
         Some(Membership { account, member_id: None, .. }) => {

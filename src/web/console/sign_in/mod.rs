@@ -1,4 +1,4 @@
-//! Signing in with an address and six mailed digits or with a passkey, or with an API key where no mail
+//! Signing in with an address and an emailed code or with a passkey, or with an API key where no mail
 //! can be sent.
 
 pub mod fresh;
