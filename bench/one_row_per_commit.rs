@@ -18,7 +18,7 @@ use assent::receipts::cluster::Cluster;
 use assent::receipts::receipt::ReceiptEnvelope;
 use assent::receipts::record::choice::RecordRequest;
 use assent::receipts::record::recorder::Recorder;
-use assent::receipts::record::writing::Wakes;
+use assent::receipts::record::writing::Notifiers;
 use assent::receipts::record::{Provenance, Recorded};
 use assent::receipts::service::Receipts;
 use rocket::figment::Figment;
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (back, free) = mpsc::channel(WRITERS);
     for _ in 0..WRITERS {
         let metrics = infra.metrics.receipts.clone();
-        let storage = Arc::new(Cluster::new(&database, metrics.clone(), Wakes::default()));
+        let storage = Arc::new(Cluster::new(&database, metrics.clone(), Notifiers::default()));
         back.send(Recorder::start(&database, metrics, storage)).await?;
     }
     let figment = Figment::from(rocket::Config {
