@@ -133,7 +133,7 @@ test-browser: $(node_modules) ## Tests in Chromium and, where it is installed, i
 		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test
 
 .PHONY: pictures
-pictures: $(node_modules) ## Take the pictures of docs/console.md again
+pictures: $(node_modules) ## Take the pictures of docs/console.md again, also in PICTURES_LANGUAGES=de,pl
 	@$(build)
 	@mkdir -p docs/pictures
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \

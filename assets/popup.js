@@ -7,6 +7,7 @@
   var frame = panel.querySelector('iframe');
   var problem = document.getElementById('sample-problem');
   var contrast = document.getElementById('contrast');
+  var texts = Array.prototype.map.call(document.querySelectorAll('#contrast-texts > p'), function (text) { return text.textContent; });
   var controls = panel.querySelectorAll('select');
   var address = panel.dataset.script;
   var key = 'assent:' + panel.dataset.pixel;
@@ -39,7 +40,7 @@
     script.setAttribute('async', '');
     var css = document.querySelector('link[href="/assets/console.css"]').outerHTML;
     var lines = '<p></p>'.repeat(9);
-    frame.srcdoc = '<!doctype html><html lang="en" class="mock" data-scheme="' + panel.dataset.scheme + '"><title>A page of your site</title>' +
+    frame.srcdoc = '<!doctype html><html lang="en" class="mock" data-scheme="' + panel.dataset.scheme + '"><title>' + frame.title + '</title>' +
       css + script.outerHTML + '<body><i></i>' + lines + '</body></html>';
   }
 
@@ -66,19 +67,21 @@
 
   function judge() {
     var found = [];
-    [['light', 'Light'], ['dark', 'Dark']].forEach(function (scheme) {
-      if (!form.elements['own_' + scheme[0]].checked) return;
-      var color = function (name) { return form.elements[scheme[0] + '_' + name].value; };
-      [['Text', 'text', 'background'], ['Links', 'link', 'background'], ['Text on buttons', 'button_text', 'button']]
-        .forEach(function (pair) {
-          var is = ratio(color(pair[1]), color(pair[2]));
-          if (is < 4.5) found.push(scheme[1] + ': ' + pair[0].toLowerCase() + ' ' + (Math.floor(is * 10) / 10).toFixed(1) + ' : 1');
-        });
+    ['light', 'dark'].forEach(function (scheme) {
+      var own = form.elements['own_' + scheme];
+      if (!own.checked) return;
+      var field = function (name) { return form.elements[scheme + '_' + name]; };
+      [['text', 'background'], ['link', 'background'], ['button_text', 'button']].forEach(function (pair) {
+        var is = ratio(field(pair[0]).value, field(pair[1]).value);
+        if (is >= 4.5) return;
+        var names = [own.closest('[role=group]').getAttribute('aria-label'), field(pair[0]).labels[0].textContent.trim()];
+        found.push(names.join(': ') + ' ' + (Math.floor(is * 10) / 10).toFixed(1) + ' : 1');
+      });
     });
     var words = found.length
-      ? 'Contrast too low: ' + found.join('; ') + '. The minimum is 4.5 : 1 (WCAG AA).'
-      : form.elements.own_light.checked || form.elements.own_dark.checked ? 'Contrast passes (WCAG AA).' : '';
-    // Said once, not with every step of a colour.
+      ? texts[0] + ' ' + found.join('; ') + '. ' + texts[1]
+      : form.elements.own_light.checked || form.elements.own_dark.checked ? texts[2] : '';
+    // Announced once, not with every step of a colour.
     if (contrast.textContent !== words) contrast.textContent = words;
     contrast.className = found.length ? 'wrong' : 'hint';
   }

@@ -8,10 +8,6 @@ interface CredentialId {
   id: string;
 }
 
-const NOT_USED = 'The passkey was not used. Try again, or sign in with a code.';
-const NOT_CREATED = 'No passkey was created. Try again.';
-const EXISTS = 'This device has a passkey for you already.';
-
 const decode = (text: string): BufferSource =>
   Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (character) => character.charCodeAt(0));
 
@@ -71,13 +67,12 @@ const post = (action: string, fields: Fields): void => {
   form.submit();
 };
 
-/** Shows a part of the page that needs passkeys, and makes its button work. */
+/** Shows a part of the page that needs passkeys, and makes its button work, whose `data-` attributes contain the texts of failures. */
 const setUp = (part: HTMLElement): void => {
   const button = part.querySelector<HTMLButtonElement>('[data-passkey]')!;
   const status = part.querySelector<HTMLElement>('[role=alert]')!;
   const path = button.dataset.passkey!;
   const isNew = button.dataset.new !== undefined;
-  const notUsed = button.dataset.failed || NOT_USED;
   let isBusy = false;
   part.hidden = false;
   button.onclick = async () => {
@@ -89,8 +84,8 @@ const setUp = (part: HTMLElement): void => {
       const fields = await (isNew ? create : use)(path, form);
       post(path, { ...fieldsOf(form), ...fields });
     } catch (error) {
-      const exists = (error as Error).name === 'InvalidStateError';
-      status.textContent = exists ? EXISTS : isNew ? NOT_CREATED : notUsed;
+      const { exists, failed } = button.dataset;
+      status.textContent = ((error as Error).name === 'InvalidStateError' && exists) || failed!;
     }
     isBusy = false;
   };

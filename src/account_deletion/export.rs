@@ -8,17 +8,14 @@ use futures_util::stream::{self, StreamExt};
 use uuid::Uuid;
 
 use super::lines::{write, write_page};
-use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::clients::own_invitations;
 use crate::accounts::event::EventKind;
-use crate::accounts::grants;
-use crate::accounts::keys;
-use crate::accounts::mails::preferences;
 use crate::accounts::members::member_view::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::scope::Governs;
+use crate::accounts::{self, grants, keys, mails, preferences};
 use crate::billing;
 use crate::contacts;
 use crate::contacts::reading::evaluation::Evaluation;
@@ -133,10 +130,13 @@ impl Export {
         for member in members {
             write(lines, "member", None, MemberView::from(member))?;
         }
+        for chosen in preferences::export(&mut connection, &self.account_id).await? {
+            write(lines, "preferences", None, chosen)?;
+        }
         for offer in own_invitations::export(&mut connection, &self.account_id).await? {
             write(lines, "client_invitation", None, offer)?;
         }
-        let mails = preferences::read(&mut connection, &self.account_id).await?;
+        let mails = mails::preferences::read(&mut connection, &self.account_id).await?;
         write(lines, "mails", None, mails)?;
         for bought in billing::list_subscriptions(&mut connection, &self.account_id).await? {
             write(lines, "subscription", None, bought)?;

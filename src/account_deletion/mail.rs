@@ -7,10 +7,12 @@ use sqlx::PgConnection;
 
 use crate::accounts::account::Account;
 use crate::accounts::mails::owners_mail::receives_notifications;
+use crate::accounts::mails::recipient;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Notice, RenderedMail};
+use crate::infra::smtp::{Notice, Recipient, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 
 #[derive(Deserialize, Serialize)]
@@ -18,6 +20,9 @@ struct Deleted {
     to: String,
     account_id: String,
     at: DateTime<Utc>,
+    /// Kept, because the preferences of the owner are deleted too.
+    #[serde(default)]
+    recipient: Recipient,
 }
 
 /// Queues the mail; `None` where none is due.
@@ -30,7 +35,8 @@ pub async fn put(
         return Ok(None);
     }
     let (to, account_id) = (account.email.clone(), account.account_id.to_string());
-    let deleted = Deleted { to, account_id, at: infra.clock.now() };
+    let recipient = recipient::of(connection, &to).await?;
+    let deleted = Deleted { to, account_id, at: infra.clock.now(), recipient };
     let new = NewMail { kind: Kind::AccountDeleted, account_id: None, pixel_id: None };
     infra.outbox.put(connection, new, &deleted).await
 }
@@ -46,21 +52,22 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
 }
 
 pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
-    let Deleted { to, account_id, at } = infra.outbox.secrets::<Deleted>(mail)?;
+    let Deleted { to, account_id, at, recipient } = infra.outbox.secrets::<Deleted>(mail)?;
     let notice = Notice {
-        subject: "Your Assent account was deleted".to_owned(),
+        subject: tr("Your Assent account was deleted"),
         paragraphs: vec![
-            format!(
-                "The account {account_id} and all its data were deleted on {} UTC. Nothing more is charged.",
-                at.format("%-d %B %Y, %H:%M")
+            tr(
+                "The account {{ account_id }} and all its data were deleted on {{ time }}. Nothing more is charged.",
+            )
+            .with("account_id", account_id)
+            .with("time", Message::Moment(at)),
+            tr("You can remove the snippet from your sites: it no longer does anything."),
+            tr(
+                "If you did not delete it, contact the operator of this service, and change the password of your mailbox: whoever deleted it has read an email with a code.",
             ),
-            "You can remove the snippet from your sites: it no longer does anything.".to_owned(),
-            "If you did not delete it, contact the operator of this service, and change the password of your \
-             mailbox: whoever deleted it has read an email with a code."
-                .to_owned(),
         ],
         ..Notice::default()
     };
     let to = Email::parse(&to)?.address().map_err(Error::internal)?;
-    notice.rendered(to, infra.base_url()).map(Some).map_err(Error::internal)
+    notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
 }

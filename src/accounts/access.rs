@@ -55,6 +55,14 @@ impl Caller {
         events::note(connection, now, account_id, actor, kind, subject).await
     }
 
+    /// The address of the member, or of the account whose key or app calls.
+    pub fn address(&self) -> &str {
+        match &self.actor {
+            Actor::Member(address) => address,
+            _ => &self.account.email,
+        }
+    }
+
     pub fn is_member(&self) -> bool {
         matches!(self.actor, Actor::Member(_))
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::account::Account;
-use crate::infra::templates::Said;
+use crate::infra::templates::Message;
 use crate::types::ids::AccountId;
 
 const MAX_CHARACTERS: usize = 40;
@@ -29,15 +29,11 @@ pub fn shown_name(display_name: &str) -> Option<&str> {
     shown.then_some(display_name)
 }
 
-pub fn moment(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y, %H:%M UTC").to_string()
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct Introduction {
     pub account_id: AccountId,
     pub name: Option<String>,
-    pub opened: Said,
+    pub opened: Message,
 }
 
 impl Introduction {
@@ -45,7 +41,7 @@ impl Introduction {
         Self {
             account_id: account_id.clone(),
             name: shown_name(display_name).map(str::to_owned),
-            opened: Said::Moment(opened_at),
+            opened: Message::Moment(opened_at),
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod members;
 pub mod operator;
 pub mod passkeys;
 pub mod plans;
+pub mod preferences;
 pub mod profile;
 pub mod recheck;
 pub mod scope;

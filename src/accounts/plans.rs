@@ -16,11 +16,11 @@ pub const CONTACT_CENTS: i64 = 0;
 pub const PIXELS_INCLUDED: i64 = 3;
 pub const CONTACTS_INCLUDED: i64 = 500;
 
-/// The price of a subscription, as a sentence names it.
-pub fn monthly_price() -> String {
+/// The price of a month, as sentences name it.
+pub fn monthly_amount() -> String {
     match MONTHLY_CENTS % 100 {
-        0 => format!("{} USD a month", MONTHLY_CENTS / 100),
-        cents => format!("{}.{cents:02} USD a month", MONTHLY_CENTS / 100),
+        0 => format!("{} USD", MONTHLY_CENTS / 100),
+        cents => format!("{}.{cents:02} USD", MONTHLY_CENTS / 100),
     }
 }
 

@@ -27,7 +27,7 @@ use crate::http::query::Query;
 use crate::http::refusals::{Refuses, refusals};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::{Client, Limit};
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 use crate::types::ids::AccountId;
 
 described_routes![
@@ -124,31 +124,31 @@ async fn success(app: &State<App>, client: Client<'_>, query: Query, head: IsHea
 
 fn paid_page() -> Page {
     let sentences = [
-        said("The subscription is active. Thank you."),
-        said("You can close this page and go back to where you came from."),
+        tr("The subscription is active. Thank you."),
+        tr("You can close this page and go back to where you came from."),
     ];
-    Page::message_with_step(200, "ok", said("Setup payment received"), &sentences, ACCOUNT)
+    Page::message_with_step(200, "ok", tr("Setup payment received"), &sentences, ACCOUNT)
 }
 
 fn not_paid_page() -> Page {
     let sentences = [
-        said("The payment provider has not received a payment for this checkout yet."),
-        said(
+        tr("The payment provider has not received a payment for this checkout yet."),
+        tr(
             "If you have just paid by a slower method, the account is subscribed as soon as the money arrives. Otherwise open checkout again.",
         ),
     ];
-    Page::message_with_step(402, "problem", said("Payment not received"), &sentences, ACCOUNT)
+    Page::message_with_step(402, "problem", tr("Payment not received"), &sentences, ACCOUNT)
 }
 
 fn unknown_page() -> Page {
     let sentences = [
-        said("The payment provider has no such checkout for an account of this service."),
-        said("Please follow the link from the provider's own page, or open checkout again."),
+        tr("The payment provider has no such checkout for an account of this service."),
+        tr("Please follow the link from the provider's own page, or open checkout again."),
     ];
     Page::message_with_step(
         502,
         "problem",
-        said("Checkout could not be finished"),
+        tr("Checkout could not be finished"),
         &sentences,
         ACCOUNT,
     )
@@ -156,15 +156,15 @@ fn unknown_page() -> Page {
 
 fn unanswered_page() -> Page {
     let sentences = [
-        said("The payment provider did not answer, so we could not see whether you have paid."),
-        said(
+        tr("The payment provider did not answer, so we could not see whether you have paid."),
+        tr(
             "Nothing is lost: reload this page in a minute. A payment that was made is also noticed without it.",
         ),
     ];
     Page::message_with_step(
         502,
         "problem",
-        said("Checkout could not be finished"),
+        tr("Checkout could not be finished"),
         &sentences,
         ACCOUNT,
     )
@@ -179,10 +179,10 @@ fn unanswered_page() -> Page {
 #[get("/v1/checkout/cancelled")]
 fn cancelled() -> Page {
     let sentences = [
-        said("Nothing was charged and no subscription was started."),
-        said("Checkout can be opened again at any time."),
+        tr("Nothing was charged and no subscription was started."),
+        tr("Checkout can be opened again at any time."),
     ];
-    Page::message_with_step(200, "calm", said("Checkout cancelled"), &sentences, ACCOUNT)
+    Page::message_with_step(200, "calm", tr("Checkout cancelled"), &sentences, ACCOUNT)
 }
 
 /// The event was acted on, or means nothing here.

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 #[derive(Deserialize, Serialize)]
@@ -97,30 +98,28 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 }
 
 fn notice(infra: &Infra, failed: Failed) -> Notice {
-    let day = |time: DateTime<Utc>| time.format("%-d %B %Y").to_string();
     let again = match failed.next_attempt_at {
-        Some(_) => "It is retried automatically. Check that your card is still valid.",
-        None => "It is not retried automatically. Change the card, or pay the invoice.",
+        Some(_) => tr("It is retried automatically. Check that your card is still valid."),
+        None => tr("It is not retried automatically. Change the card, or pay the invoice."),
     };
+    let manage = tr(
+        "In the console, choose “Manage billing”. The subscription runs to the end of the paid period; after that, no new contacts are stored, and nothing is deleted.",
+    );
     let url = format!("{}/console/account", infra.base_url());
     Notice {
-        subject: "A payment for your Assent account has failed".to_owned(),
+        subject: tr("A payment for your Assent account has failed"),
         paragraphs: vec![
-            "The payment provider could not charge you for your subscription.".to_owned(),
-            format!(
-                "{again} In the console, choose \u{201c}Manage billing\u{201d}. The subscription runs to the \
-                 end of the paid period; after that, no new contacts are stored, and nothing is \
-                 deleted."
-            ),
+            tr("The payment provider could not charge you for your subscription."),
+            Message::Sentences(vec![again, manage]),
         ],
         facts: [
-            failed.amount.map(|amount| ("Amount", amount)),
-            failed.next_attempt_at.map(|time| ("Next attempt", day(time))),
+            failed.amount.map(|amount| (tr("Amount"), amount.into())),
+            failed.next_attempt_at.map(|time| (tr("Next attempt"), Message::DayOf(time))),
         ]
         .into_iter()
         .flatten()
         .collect(),
-        link: Some(NoticeLink { label: "View your account", url }),
+        link: Some(NoticeLink { label: tr("View your account"), url }),
         ..Notice::default()
     }
 }

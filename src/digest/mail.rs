@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::setup;
 use crate::receipts::days::DayRange;
 use crate::types::ids::AccountId;
@@ -33,9 +34,10 @@ impl Week {
         DayRange { from: self.week - Days::new(14), to: self.week - Days::new(1) }
     }
 
-    fn name(&self) -> String {
+    /// Gives a text the first and the last day.
+    fn name_in(&self, text: Message) -> Message {
         let (from, to) = (self.week - Days::new(7), self.week - Days::new(1));
-        format!("{} to {}", from.format("%-d %B"), to.format("%-d %B %Y"))
+        text.with("from", Message::DayAndMonth(from)).with("to", Message::Day(to))
     }
 }
 
@@ -64,17 +66,17 @@ async fn notice(infra: &Infra, account_id: &AccountId, week: &Week) -> Result<Op
         let requests = requests.get(site.pixel_id.as_str());
         sections.push(section(infra, site, week.days(), requests).await?);
     }
-    let name = week.name();
-    let opening = format!("The week from {name}, counted in UTC days.");
+    let opening = tr("The week from {{ from }} to {{ to }}, counted in UTC days.");
     let rest = sites.len().saturating_sub(MOST_SITES);
-    let rest = (rest > 0).then(|| format!("The other {rest} sites are in the console."));
+    let rest = (rest > 0)
+        .then(|| tr("The other {{ number }} sites are in the console.").with("number", rest));
     let url = format!("{}/console", infra.base_url());
     Ok(Some(Notice {
-        subject: format!("Your sites from {name}"),
-        paragraphs: [Some(opening), rest].into_iter().flatten().collect(),
-        facts: vec![("Failing webhooks", failing_webhooks(infra, account_id).await?)],
+        subject: week.name_in(tr("Your sites from {{ from }} to {{ to }}")),
+        paragraphs: [Some(week.name_in(opening)), rest].into_iter().flatten().collect(),
+        facts: vec![(tr("Failing webhooks"), failing_webhooks(infra, account_id).await?)],
         sections,
-        link: Some(NoticeLink { label: "See your sites", url }),
+        link: Some(NoticeLink { label: tr("See your sites"), url }),
         ..Notice::default()
     }))
 }
@@ -85,12 +87,12 @@ async fn requests_of(infra: &Infra, account_id: &AccountId) -> Result<HashMap<St
     Ok(counts.into_iter().map(|count| (count.pixel_id.to_string(), count)).collect())
 }
 
-async fn failing_webhooks(infra: &Infra, account_id: &AccountId) -> Result<String> {
+async fn failing_webhooks(infra: &Infra, account_id: &AccountId) -> Result<Message> {
     let failing = list_failing(infra, account_id).await?;
     let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let hosts = failing.iter().filter_map(|webhook| host(&webhook.url)).collect::<Vec<_>>();
     Ok(match failing.len() {
-        0 => "None".to_owned(),
-        count => format!("{count}: {}", hosts.join(", ")),
+        0 => tr("None"),
+        count => Message::Plain(format!("{count}: {}", hosts.join(", "))),
     })
 }

@@ -4,12 +4,13 @@ use crate::erasure::OpenCount;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::smtp::NoticeSection;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::receipts::daily_counts::stats::{Counts, DayCounts, count_days};
 use crate::receipts::days::DayRange;
 use crate::silence;
 use crate::silence::view::SiteVerdict;
-use crate::types::formatting::{number, percent};
+use crate::types::formatting::percent;
 
 const WEEK: usize = 7;
 
@@ -25,14 +26,14 @@ pub async fn section(
     let (before, current) = (total(before), total(current));
     let watch = watch(infra, site).await?;
     Ok(NoticeSection {
-        title: site.domain.to_string(),
+        title: Message::plain(site.domain.to_string()),
         url: format!("{}/console/sites/{}/overview", infra.base_url(), site.pixel_id),
         facts: vec![
-            ("Responses", responses(answered(&current), answered(&before))),
-            ("Acceptance rate", rate(acceptance(&current), acceptance(&before))),
-            ("Erasure requests", open_requests(requests)),
-            ("Installation", installation(site)),
-            ("Watch", watch),
+            (tr("Responses"), responses(answered(&current), answered(&before))),
+            (tr("Acceptance rate"), rate(acceptance(&current), acceptance(&before))),
+            (tr("Erasure requests"), open_requests(requests)),
+            (tr("Installation"), installation(site)),
+            (tr("Watch"), watch),
         ],
     })
 }
@@ -53,82 +54,95 @@ fn acceptance(counts: &Counts) -> Option<i64> {
     percent(counts.accepted, answered(counts))
 }
 
-fn responses(current: i64, before: i64) -> String {
-    let change = match percent((current - before).abs(), before) {
-        None => "none in the week before".to_owned(),
-        Some(0) => "as in the week before".to_owned(),
-        Some(part) if current > before => format!("{part}% more than in the week before"),
-        Some(part) => format!("{part}% fewer than in the week before"),
-    };
-    format!("{} ({change})", number(current))
-}
-
-fn rate(current: Option<i64>, before: Option<i64>) -> String {
-    let Some(current) = current else { return "No responses".to_owned() };
-    let change = match before.map(|before| current - before) {
-        None => "no responses in the week before".to_owned(),
-        Some(0) => "as in the week before".to_owned(),
-        Some(more @ 1..) => format!("{} higher than in the week before", points(more)),
-        Some(less) => format!("{} lower than in the week before", points(-less)),
-    };
-    format!("{current}% ({change})")
-}
-
-fn points(count: i64) -> String {
-    if count == 1 { "1 point".to_owned() } else { format!("{count} points") }
-}
-
-fn open_requests(requests: Option<&OpenCount>) -> String {
-    match requests {
-        None => "None open".to_owned(),
-        Some(OpenCount { open, overdue: 0, .. }) => format!("{} open", number(*open)),
-        Some(OpenCount { open, overdue, .. }) => {
-            format!("{} open, {} overdue", number(*open), number(*overdue))
+fn responses(current: i64, before: i64) -> Message {
+    let text = match percent((current - before).abs(), before) {
+        None => tr("{{ number }} (none in the week before)"),
+        Some(0) => tr("{{ number }} (as in the week before)"),
+        Some(part) => {
+            let change = if current > before {
+                tr("{{ number }} ({{ percent }} more than in the week before)")
+            } else {
+                tr("{{ number }} ({{ percent }} fewer than in the week before)")
+            };
+            change.with("percent", Message::WholePercent(part))
         }
-    }
-}
-
-fn installation(site: &Pixel) -> String {
-    let state = match site.install_status {
-        InstallStatus::NotChecked => return "Not verified".to_owned(),
-        InstallStatus::Installed => "Installed",
-        InstallStatus::NotInstalled => "Snippet not found",
-        InstallStatus::Unreachable => "The page could not be read",
     };
-    match site.checked_at {
-        Some(at) => format!("{state}, checked on {}", at.format("%-d %B %Y")),
-        None => state.to_owned(),
+    text.with("number", Message::Number(current))
+}
+
+fn rate(current: Option<i64>, before: Option<i64>) -> Message {
+    let Some(current) = current else { return tr("No responses") };
+    let text = match before.map(|before| current - before) {
+        None => tr("{{ percent }} (no responses in the week before)"),
+        Some(0) => tr("{{ percent }} (as in the week before)"),
+        Some(more @ 1..) => tr(
+            "{{ percent }} ({{ points }} point{{ points | pluralize }} higher than in the week before)",
+        )
+        .with("points", more),
+        Some(less) => tr(
+            "{{ percent }} ({{ points }} point{{ points | pluralize }} lower than in the week before)",
+        )
+        .with("points", -less),
+    };
+    text.with("percent", Message::WholePercent(current))
+}
+
+fn open_requests(requests: Option<&OpenCount>) -> Message {
+    match requests {
+        None => tr("None open"),
+        Some(OpenCount { open, overdue: 0, .. }) => {
+            tr("{{ number }} open").with("number", Message::Number(*open))
+        }
+        Some(OpenCount { open, overdue, .. }) => tr("{{ open }} open, {{ overdue }} overdue")
+            .with("open", Message::Number(*open))
+            .with("overdue", Message::Number(*overdue)),
     }
 }
 
-async fn watch(infra: &Infra, site: &Pixel) -> Result<String> {
+fn installation(site: &Pixel) -> Message {
+    let (state, checked) = match site.install_status {
+        InstallStatus::NotChecked => return tr("Not verified"),
+        InstallStatus::Installed => (tr("Installed"), tr("Installed, checked on {{ day }}")),
+        InstallStatus::NotInstalled => {
+            (tr("Snippet not found"), tr("Snippet not found, checked on {{ day }}"))
+        }
+        InstallStatus::Unreachable => (
+            tr("The page could not be read"),
+            tr("The page could not be read, checked on {{ day }}"),
+        ),
+    };
+    site.checked_at.map_or(state, |at| checked.with("day", Message::DayOf(at)))
+}
+
+async fn watch(infra: &Infra, site: &Pixel) -> Result<Message> {
     let mut connection = infra.pool.acquire().await?;
     let known = silence::find_site(&mut connection, &site.pixel_id).await?.known;
     Ok(match (known.broken_since, known.verdict) {
-        (Some(since), _) => {
-            format!("Loads something without consent, since {}", since.format("%-d %B %Y"))
-        }
-        (None, Some(SiteVerdict::Silent)) => "Silent".to_owned(),
-        (None, Some(SiteVerdict::Leaks)) => "Loads something without consent".to_owned(),
-        (None, Some(SiteVerdict::NotObserved)) => "Could not be observed".to_owned(),
-        (None, None) => "No report yet".to_owned(),
+        (Some(since), _) => tr("Loads something without consent, since {{ day }}")
+            .with("day", Message::DayOf(since)),
+        (None, Some(SiteVerdict::Silent)) => tr("Silent"),
+        (None, Some(SiteVerdict::Leaks)) => tr("Loads something without consent"),
+        (None, Some(SiteVerdict::NotObserved)) => tr("Could not be observed"),
+        (None, None) => tr("No report yet"),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     #[test]
     fn changes_are_told_in_words() {
-        let current = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)].map(|(a, b)| responses(a, b));
+        let current = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)]
+            .map(|(a, b)| in_english(&responses(a, b)));
         assert_eq!(current[0], "1,200 (20% more than in the week before)");
         assert_eq!(current[1], "900 (10% fewer than in the week before)");
         assert_eq!(current[2], "5 (as in the week before)");
         assert_eq!(current[3], "3 (none in the week before)");
         let current =
             [(Some(52), Some(50)), (Some(49), Some(50)), (Some(0), None), (None, Some(1))];
-        let current = current.map(|(current, before)| rate(current, before));
+        let current = current.map(|(current, before)| in_english(&rate(current, before)));
         assert_eq!(current[0], "52% (2 points higher than in the week before)");
         assert_eq!(current[1], "49% (1 point lower than in the week before)");
         assert_eq!(current[2], "0% (no responses in the week before)");

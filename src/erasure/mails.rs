@@ -1,4 +1,4 @@
-use chrono::{DateTime, Duration, Utc};
+use chrono::Duration;
 use sqlx::PgConnection;
 
 use super::store::{self, OpenRequest, OpenRequests};
@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, NoticeSection, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const REMINDER: Duration = Duration::days(7);
@@ -84,18 +85,19 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     wanted(&mut connection, infra, &account, MailSwitch::ErasureRequests, notice).await
 }
 
-fn day(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y").to_string()
-}
-
 /// A request with a link to it. It names no visitor.
 fn section(infra: &Infra, request: &OpenRequest) -> NoticeSection {
     let OpenRequest { domain, pixel_id, request_id, requested_at, due_at } = request;
     let is_late = *due_at < infra.clock.now();
     NoticeSection {
-        title: format!("{domain}: request of {}", day(*requested_at)),
+        title: tr("{{ domain }}: request of {{ day }}")
+            .with("domain", domain)
+            .with("day", Message::DayOf(*requested_at)),
         url: format!("{}/console/sites/{pixel_id}/requests/{request_id}", infra.base_url()),
-        facts: vec![(if is_late { "Overdue since" } else { "Due" }, day(*due_at))],
+        facts: vec![(
+            if is_late { tr("Overdue since") } else { tr("Due") },
+            Message::DayOf(*due_at),
+        )],
     }
 }
 
@@ -106,28 +108,31 @@ fn notice(
     open: &[OpenRequests],
     each: &[OpenRequest],
 ) -> Notice {
-    let day = day(first.due_at);
     let subject = match kind {
-        Kind::ErasureDue => format!("Erasure requests are due on {day}"),
-        _ => format!("A visitor of {} asks to be erased", first.domain),
-    };
-    let of_pixel = |requests: &OpenRequests| {
-        let OpenRequests { domain, count, due_at, .. } = requests;
-        let day = self::day(*due_at);
-        match count {
-            1 => format!("{domain}: one request is open. It is due on {day}."),
-            _ => format!("{domain}: {count} requests are open. The first is due on {day}."),
+        Kind::ErasureDue => {
+            tr("Erasure requests are due on {{ day }}").with("day", Message::DayOf(first.due_at))
         }
+        _ => tr("A visitor of {{ domain }} asks to be erased").with("domain", &first.domain),
     };
-    let help = "Complete each request, which erases the visitor, or refuse it with a reason. The law gives you \
-         a month to answer."
-        .to_owned();
+    let help = tr(
+        "Complete each request, which erases the visitor, or refuse it with a reason. The law gives you a month to answer.",
+    );
     let url = format!("{}/console/sites/{}/requests", infra.base_url(), first.pixel_id);
     Notice {
         subject,
         paragraphs: open.iter().map(of_pixel).chain([help]).collect(),
         sections: each.iter().map(|request| section(infra, request)).collect(),
-        link: Some(NoticeLink { label: "View all requests", url }),
+        link: Some(NoticeLink { label: tr("View all requests"), url }),
         ..Notice::default()
     }
+}
+
+fn of_pixel(requests: &OpenRequests) -> Message {
+    let OpenRequests { domain, count, due_at, .. } = requests;
+    let text = match count {
+        1 => tr("{{ domain }}: one request is open. It is due on {{ day }}."),
+        _ => tr("{{ domain }}: {{ number }} requests are open. The first is due on {{ day }}.")
+            .with("number", Message::Number(*count)),
+    };
+    text.with("domain", domain).with("day", Message::DayOf(*due_at))
 }

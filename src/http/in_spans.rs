@@ -1,14 +1,16 @@
-//! A span per request, so that every log line contains the request's id.
+//! A span per request, so that every log line contains the request's id, and the language for mails that it causes.
 
 use futures_util::FutureExt;
-use rocket::http::Status;
+use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Route};
 use tracing::Instrument;
 
+use super::html::reader::requested_language;
 use super::problem;
 use super::request_id::{Arrival, span_of};
 use crate::error::Error;
+use crate::infra::requested_language::Requested;
 
 #[derive(Clone)]
 struct InSpan {
@@ -30,8 +32,14 @@ impl Handler for InSpan {
         {
             return answered;
         }
-        answer.instrument(span_of(request)).await
+        requested(request).scope(answer).instrument(span_of(request)).await
     }
+}
+
+/// Requests that only read cause no mails.
+fn requested(request: &Request<'_>) -> Requested {
+    let reads = matches!(request.method(), Method::Get | Method::Head | Method::Options);
+    if reads { Requested::default() } else { Requested(requested_language(request)) }
 }
 
 /// Wraps every route in a span. The routes of `from_memory`, given by their patterns, get it only

@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod outbox;
 pub mod periodic;
 pub mod postgres;
+pub mod requested_language;
 pub mod shutdown;
 pub mod smtp;
 mod store;
@@ -42,6 +43,7 @@ use metrics::Metrics;
 use outbox::Outbox;
 use periodic::Schedule;
 use postgres::Database;
+use requested_language::Requested;
 use shutdown::Shutdown;
 use smtp::{MailError, Mailer};
 pub(crate) use store::deletion;
@@ -162,9 +164,10 @@ impl Infra {
         W: Future<Output = ()> + Send + 'static,
     {
         let (held, work) = (self.shutdown.hold(), work(self.clone()));
+        let requested = Requested::current();
         let task = async move {
             let _held = held;
-            work.await;
+            requested.scope(work).await;
         };
         tokio::spawn(task.in_current_span());
     }

@@ -83,7 +83,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     let rendered = match mail.kind {
         Kind::Confirmation | Kind::Code => return confirmation_mail::rendered(infra, mail).await,
         Kind::SignIn => sign_in::mail::rendered(infra, mail).await?,
-        Kind::AccountCode => code_mail::rendered(infra, mail)?,
+        Kind::AccountCode => code_mail::rendered(infra, mail).await?,
         Kind::Invitation => invitation::rendered(infra, mail).await?,
         Kind::ClientOffer | Kind::ClientConfirmed => client_mails::rendered(infra, mail).await?,
         Kind::AddressChanged | Kind::AddressWaiting => {

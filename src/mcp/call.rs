@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::error::Result;
 use crate::http::credentials::credentials_of;
 use crate::http::request_id::RequestId;
+use crate::infra::requested_language::Requested;
 use crate::types::json::shape::read_fields;
 
 /// The request that a tool call came with. Has no `Debug`: it holds secrets.
@@ -29,6 +30,8 @@ pub struct Sender {
     /// As the tool that `read_with` or `change_with` names, with its arguments.
     pub call: Call,
     pub toolset: Toolset,
+    /// For mails that tools send, as they run in a task of their own.
+    pub requested: Requested,
     /// The scope of the credential in the headers.
     pub scope: Option<Scope>,
 }
@@ -41,6 +44,7 @@ impl Sender {
             span: Span::current(),
             call: Call::default(),
             toolset: Toolset::Usual,
+            requested: Requested::current(),
             scope: None,
         }
     }
@@ -114,6 +118,6 @@ impl ToolServer {
         let credentials = call.credentials(C::INVALID_INPUT)?;
         let caller = capability::admit::<C>(&app.accounts, credentials).await?;
         let input = input(call.input::<T>(C::INVALID_INPUT)?);
-        C::run(app.as_ref(), caller, input).await
+        call.0.requested.scope(C::run(app.as_ref(), caller, input)).await
     }
 }

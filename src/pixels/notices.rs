@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::PixelId;
 
 #[derive(Deserialize, Serialize)]
@@ -50,21 +51,24 @@ fn ending_notice(
     pixel_id: &PixelId,
     ends_at: DateTime<Utc>,
 ) -> Notice {
-    let day = ends_at.format("%-d %B %Y");
+    let day = Message::DayOf(ends_at);
     let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
     Notice {
-        subject: format!("{domain} will be removed on {day}"),
+        subject: tr("{{ domain }} will be removed on {{ day }}")
+            .with("domain", domain)
+            .with("day", &day),
         paragraphs: vec![
-            format!(
-                "{domain} is in your account, but its snippet does not seem to be installed: no check of \
-                 the site has found it, and for some weeks no page has loaded it (pixel {pixel_id})."
-            ),
-            format!(
-                "To keep the site, add the snippet to its pages and verify the installation. Otherwise \
-                 it is removed from your account on {day}. You can add it again at any time."
-            ),
+            tr(
+                "{{ domain }} is in your account, but its snippet does not seem to be installed: no check of the site has found it, and for some weeks no page has loaded it (pixel {{ pixel_id }}).",
+            )
+            .with("domain", domain)
+            .with("pixel_id", pixel_id),
+            tr(
+                "To keep the site, add the snippet to its pages and verify the installation. Otherwise it is removed from your account on {{ day }}. You can add it again at any time.",
+            )
+            .with("day", day),
         ],
-        link: Some(NoticeLink { label: "See how to install it", url }),
+        link: Some(NoticeLink { label: tr("See how to install it"), url }),
         ..Notice::default()
     }
 }
@@ -82,29 +86,26 @@ pub async fn put_lost(
 pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let lost = infra.outbox.secrets::<LostPixel>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
-    let account = {
-        let mut connection = infra.pool.acquire().await?;
-        find_account(&mut connection, account_id).await?
-    };
-    account.map(|account| always(infra, &account, lost_notice(infra, &lost))).transpose()
+    let mut connection = infra.pool.acquire().await?;
+    let Some(account) = find_account(&mut connection, account_id).await? else { return Ok(None) };
+    always(&mut connection, infra, &account, lost_notice(infra, &lost)).await.map(Some)
 }
 
 fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Notice {
     Notice {
-        subject: format!("{domain} was moved to another account"),
+        subject: tr("{{ domain }} was moved to another account").with("domain", domain),
         paragraphs: vec![
-            format!(
-                "Another account has proved that it owns {domain}, by a DNS record or by a snippet on \
-                 its home page. At that moment the snippet of your pixel {pixel_id} was not on the \
-                 home page."
-            ),
-            "The pixel and its contacts are deleted. Earlier receipts can still \
-             be verified."
-                .to_owned(),
-            format!("If you own {domain}, add it again and prove ownership in the same way."),
+            tr(
+                "Another account has proved that it owns {{ domain }}, by a DNS record or by a snippet on its home page. At that moment the snippet of your pixel {{ pixel_id }} was not on the home page.",
+            )
+            .with("domain", domain)
+            .with("pixel_id", pixel_id),
+            tr("The pixel and its contacts are deleted. Earlier receipts can still be verified."),
+            tr("If you own {{ domain }}, add it again and prove ownership in the same way.")
+                .with("domain", domain),
         ],
         link: Some(NoticeLink {
-            label: "Add the site again",
+            label: tr("Add the site again"),
             url: format!("{}/console/sites/new?domain={domain}", infra.base_url()),
         }),
         ..Notice::default()
@@ -145,18 +146,18 @@ fn vanished_notice(
     finding: Option<Finding>,
 ) -> Notice {
     let Pixel { domain, pixel_id, .. } = pixel;
-    let day = since.format("%-d %B %Y");
-    let opening = format!(
-        "We check {domain} once a day. Since {day} we have not found your snippet there, three days \
-         in a row. Without it, no visitor is asked and nobody is identified."
+    let opening = tr(
+        "We check {{ domain }} once a day. Since {{ day }} we have not found your snippet there, three days in a row. Without it, no visitor is asked and nobody is identified.",
     );
-    let likely = finding.map(|Finding { found, cure, .. }| format!("{found} {cure}"));
-    let rest = "The next daily check detects when the snippet is there again.".to_owned();
+    let opening = opening.with("domain", domain).with("day", Message::DayOf(since));
+    let likely =
+        finding.map(|Finding { found, cure, .. }| Message::Plain(format!("{found} {cure}")));
+    let rest = tr("The next daily check detects when the snippet is there again.");
     let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
     Notice {
-        subject: format!("The snippet is missing from {domain}"),
+        subject: tr("The snippet is missing from {{ domain }}").with("domain", domain),
         paragraphs: [Some(opening), likely, Some(rest)].into_iter().flatten().collect(),
-        link: Some(NoticeLink { label: "View the results", url }),
+        link: Some(NoticeLink { label: tr("View the results"), url }),
         ..Notice::default()
     }
 }

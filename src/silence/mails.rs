@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::find_any_pixel;
 use crate::pixels::pixel::Pixel;
 use crate::types::ids::PixelId;
@@ -59,10 +60,10 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 
 fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]) -> Notice {
     let domain = &pixel.domain;
-    let opening = format!(
-        "A visit of {domain} on {} found that something is loaded or stored without consent.",
-        since.format("%-d %B %Y"),
+    let opening = tr(
+        "A visit of {{ domain }} on {{ day }} found that something is loaded or stored without consent.",
     );
+    let opening = opening.with("domain", domain).with("day", Message::DayOf(since));
     let mut hosts = Vec::<String>::new();
     for LeakLine { host, kind, .. } in leaks {
         let named = format!("{host} ({kind})");
@@ -73,14 +74,17 @@ fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]
     let more = hosts.len().saturating_sub(MAX_NAMED);
     hosts.truncate(MAX_NAMED);
     let named = (!hosts.is_empty()).then(|| match more {
-        0 => format!("Found: {}.", hosts.join(", ")),
-        _ => format!("Found: {} and {more} more.", hosts.join(", ")),
+        0 => tr("Found: {{ hosts }}.").with("hosts", hosts.join(", ")),
+        _ => tr("Found: {{ hosts }} and {{ number }} more.")
+            .with("hosts", hosts.join(", "))
+            .with("number", more),
     });
-    let cure = "The page below names the script and line that caused each one, and the code to \
-                paste instead. We email you when a later visit finds nothing any more.";
+    let cure = tr(
+        "The page below names the script and line that caused each one, and the code to paste instead. We email you when a later visit finds nothing any more.",
+    );
     Notice {
-        subject: format!("{domain} loads something without consent"),
-        paragraphs: [Some(opening), named, Some(cure.to_owned())].into_iter().flatten().collect(),
+        subject: tr("{{ domain }} loads something without consent").with("domain", domain),
+        paragraphs: [Some(opening), named, Some(cure)].into_iter().flatten().collect(),
         link: Some(link(infra, &pixel.pixel_id)),
         ..Notice::default()
     }
@@ -88,12 +92,12 @@ fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]
 
 fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
     let domain = &pixel.domain;
-    let day = at.format("%-d %B %Y");
+    let found = tr(
+        "A visit of {{ domain }} on {{ day }} found nothing that was loaded or stored without consent.",
+    );
     Notice {
-        subject: format!("{domain} no longer loads anything without consent"),
-        paragraphs: vec![format!(
-            "A visit of {domain} on {day} found nothing that was loaded or stored without consent."
-        )],
+        subject: tr("{{ domain }} no longer loads anything without consent").with("domain", domain),
+        paragraphs: vec![found.with("domain", domain).with("day", Message::DayOf(at))],
         link: Some(link(infra, &pixel.pixel_id)),
         ..Notice::default()
     }
@@ -101,5 +105,5 @@ fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
 
 fn link(infra: &Infra, pixel_id: &PixelId) -> NoticeLink {
     let url = format!("{}/console/sites/{pixel_id}/watch", infra.base_url());
-    NoticeLink { label: "View the report", url }
+    NoticeLink { label: tr("View the report"), url }
 }

@@ -15,6 +15,13 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
+/// The text with a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(char::to_uppercase).into_iter().flatten();
+    first.chain(characters).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::listed;

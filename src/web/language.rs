@@ -1,37 +1,70 @@
 //! The menu of languages at the foot of our own pages: a form, which works without a script.
 
+use rocket::http::CookieJar;
 use rocket::http::uri::Origin;
-use rocket::http::{Cookie, CookieJar, SameSite};
+use rocket::request::{FromRequest, Outcome};
 use rocket::response::Redirect;
-use rocket::time::Duration;
-use rocket::{Route, State, post, routes};
+use rocket::{Request, Route, State, post, routes};
 
+use super::console::kit::{cookies, form};
+use crate::accounts::members::member::Member;
+use crate::accounts::{preferences, sessions};
 use crate::app::App;
+use crate::error::{Error, Result};
 use crate::http::body::Body;
-use crate::http::html::reader::{COOKIE, PARAMETER};
-use crate::infra::templates::language;
-
-const KEPT: Duration = Duration::days(365);
+use crate::http::html::reader::PARAMETER;
+use crate::http::problem;
+use crate::infra::templates::language::{self, Language};
 
 pub fn routes() -> Vec<Route> {
     routes![choose]
 }
 
+/// The signed-in person whose language is chosen, if the request comes from a page of this service.
+struct Person(Option<Member>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Person {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request).await)
+    }
+}
+
+impl Person {
+    async fn of(request: &Request<'_>) -> Result<Self> {
+        let app = request.rocket().state::<App>();
+        let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
+        let secret = cookies::session(&app.infra, request.cookies());
+        let secret = secret.filter(|_| form::check_origin(request).is_ok());
+        let member = match secret {
+            Some(secret) => sessions::find(&app.infra, &secret).await?,
+            None => None,
+        };
+        Ok(Self(member))
+    }
+
+    async fn store(&self, app: &App, language: &Language) -> Result<()> {
+        let Some(member) = &self.0 else { return Ok(()) };
+        preferences::save_language(&app.infra, &member.address, language).await
+    }
+}
+
 /// Keeps the chosen language, and leads back to the page.
 #[post("/language", data = "<body>")]
-fn choose(app: &State<App>, jar: &CookieJar<'_>, body: Body) -> Redirect {
+async fn choose(
+    app: &State<App>,
+    jar: &CookieJar<'_>,
+    person: Person,
+    body: Body,
+) -> Result<Redirect> {
     let form = body.form();
     if let Some(language) = form.get(PARAMETER).and_then(|tag| language::find(tag)) {
-        let cookie = Cookie::build((COOKIE, language.tag))
-            .path("/")
-            .http_only(true)
-            .secure(app.infra.base_url().starts_with("https://"))
-            .same_site(SameSite::Lax)
-            .max_age(KEPT)
-            .build();
-        jar.add(cookie);
+        person.store(app, language).await?;
+        cookies::keep_language(&app.infra, jar, language);
     }
-    Redirect::to(page_of(form.get("to").map(String::as_str)).to_owned())
+    Ok(Redirect::to(page_of(form.get("to").map(String::as_str)).to_owned()))
 }
 
 /// The page on which the form was, which must be one of this service.

@@ -5,6 +5,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use chrono_tz::Tz;
 use pulldown_cmark::{Options, Parser, html};
 use rocket::{State, get};
 use rocket_dyn_templates::context;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::http::described::described_routes;
 use crate::http::html::{Page, Reader};
 use crate::infra::Infra;
-use crate::infra::templates::{self, Language, Said, said};
+use crate::infra::templates::{self, Language, Message, tr};
 
 described_routes![privacy, terms, dpa, subprocessors, accessibility];
 
@@ -29,10 +30,10 @@ described_routes![privacy, terms, dpa, subprocessors, accessibility];
 )]
 #[get("/privacy")]
 async fn privacy(app: &State<App>, reader: Reader) -> Result<Page> {
-    let description = said(
+    let description = tr(
         "What personal data this service processes of visitors, owners and their contacts, for how long, and who answers for it.",
     );
-    paper(&app.infra, reader, "privacy", said("Privacy"), description).await
+    paper(&app.infra, reader, "privacy", tr("Privacy"), description).await
 }
 
 /// The terms of use
@@ -43,10 +44,10 @@ async fn privacy(app: &State<App>, reader: Reader) -> Result<Page> {
 )]
 #[get("/terms")]
 async fn terms(app: &State<App>, reader: Reader) -> Result<Page> {
-    let description = said(
+    let description = tr(
         "The terms under which this service is used: what you get, what it costs, what is asked of you and what is promised.",
     );
-    paper(&app.infra, reader, "terms", said("Terms"), description).await
+    paper(&app.infra, reader, "terms", tr("Terms"), description).await
 }
 
 /// The data processing agreement
@@ -57,10 +58,10 @@ async fn terms(app: &State<App>, reader: Reader) -> Result<Page> {
 )]
 #[get("/dpa")]
 async fn dpa(app: &State<App>, reader: Reader) -> Result<Page> {
-    let description = said(
+    let description = tr(
         "The agreement under which this service processes personal data for the owners of sites.",
     );
-    paper(&app.infra, reader, "dpa", said("Data processing agreement"), description).await
+    paper(&app.infra, reader, "dpa", tr("Data processing agreement"), description).await
 }
 
 /// Who else processes data
@@ -71,10 +72,10 @@ async fn dpa(app: &State<App>, reader: Reader) -> Result<Page> {
 )]
 #[get("/subprocessors")]
 async fn subprocessors(app: &State<App>, reader: Reader) -> Result<Page> {
-    let description = said(
+    let description = tr(
         "The companies to whom this service hands personal data, and what each of them does with it.",
     );
-    paper(&app.infra, reader, "subprocessors", said("Subprocessors"), description).await
+    paper(&app.infra, reader, "subprocessors", tr("Subprocessors"), description).await
 }
 
 /// The accessibility statement
@@ -85,18 +86,18 @@ async fn subprocessors(app: &State<App>, reader: Reader) -> Result<Page> {
 )]
 #[get("/accessibility")]
 async fn accessibility(app: &State<App>, reader: Reader) -> Result<Page> {
-    let description = said(
+    let description = tr(
         "How accessible the pages and the consent popup of this service are, and how to report a barrier.",
     );
-    paper(&app.infra, reader, "accessibility", said("Accessibility"), description).await
+    paper(&app.infra, reader, "accessibility", tr("Accessibility"), description).await
 }
 
 async fn paper(
     infra: &Infra,
     reader: Reader,
     name: &str,
-    title: Said,
-    description: Said,
+    title: Message,
+    description: Message,
 ) -> Result<Page> {
     let operator = &infra.config.operator;
     let own = match &operator.papers {
@@ -106,7 +107,7 @@ async fn paper(
     let is_template = own.is_none() && !is_named(operator);
     let markdown = match own {
         Some(text) => text,
-        None => our_text(&infra.config, reader.0, name)?,
+        None => our_text(&infra.config, reader.language, name)?,
     };
     let mut paper = String::new();
     html::push_html(&mut paper, Parser::new_ext(&markdown, Options::ENABLE_TABLES));
@@ -116,7 +117,7 @@ async fn paper(
 
 /// Read each time, so that a corrected text needs no restart. `privacy.de.md` comes before `privacy.md`.
 async fn text_of_the_operator(folder: &Path, reader: Reader, name: &str) -> Result<Option<String>> {
-    for file in [format!("{name}.{}.md", reader.0.tag), format!("{name}.md")] {
+    for file in [format!("{name}.{}.md", reader.language.tag), format!("{name}.md")] {
         match rocket::tokio::fs::read_to_string(folder.join(file)).await {
             Ok(text) => return Ok(Some(text)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -133,7 +134,7 @@ const fn is_named(operator: &OperatorConfig) -> bool {
 fn our_text(config: &Config, language: &'static Language, name: &str) -> Result<String> {
     let OperatorConfig { name: operator, address, email, .. } = &config.operator;
     let mut context = Context::new();
-    let nobody = language.catalogue().said(&said("the operator of this service"));
+    let nobody = language.localiser(Tz::UTC).text(&tr("the operator of this service"));
     context.insert("operator", &as_prose(operator.as_deref().unwrap_or(&nobody)));
     context.insert("address", &address.as_deref().map(as_prose));
     context.insert("email", &email.as_ref().map(|email| format!("<{email}>")));

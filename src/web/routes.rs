@@ -7,7 +7,7 @@ use crate::http::client::RequestHost;
 use crate::http::described::described_routes;
 use crate::http::html::{Page, Template};
 use crate::infra::Infra;
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 
 described_routes![front, pixel_site, permission_site, log];
 
@@ -54,11 +54,11 @@ fn permission_site(app: &State<App>) -> Page {
 }
 
 fn pixel_page(infra: &Infra) -> Template {
-    page(infra, "pages/site_pixel.html", said("The pixel"), context! {})
+    page(infra, "pages/site_pixel.html", tr("The pixel"), context! {})
 }
 
 fn permission_page(infra: &Infra) -> Template {
-    page(infra, "pages/site_permission.html", said("The permission popup"), context! {})
+    page(infra, "pages/site_permission.html", tr("The permission popup"), context! {})
 }
 
 /// A page that shows a pixel's consent log

@@ -5,7 +5,6 @@ use rocket::{Request, State, get};
 use serde::Serialize;
 
 use super::console::kit::day_range::Asked;
-use super::console::kit::words::day;
 use super::console::sites::overview::{OverviewPage, StatsReader, read_overview};
 use super::layout::page;
 use crate::app::App;
@@ -18,7 +17,7 @@ use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::infra::templates::said;
+use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest, count_shared};
 use crate::sharing::opening::open;
 use crate::types::ids::PixelId;
@@ -58,7 +57,7 @@ struct Content {
     /// Leaves out what only members can open.
     shared: bool,
     host: String,
-    expires: String,
+    expires: Message,
     #[serde(flatten)]
     overview: OverviewPage,
 }
@@ -90,15 +89,16 @@ async fn shared_overview(
     let reader = Reader { infra, pixel_id: &site.pixel_id };
     let overview = read_overview(&reader, pixel_id, asked, today).await?;
     let (status, host) = (overview.status, site.domain.to_string());
-    let title = format!("Overview of {host}");
-    let content = Content { shared: true, host, expires: day(site.expires_at), overview };
-    let shown = page(infra, "pages/shared.html", &title, content);
+    let title = tr("Overview of {{ host }}").with("host", &host);
+    let expires = Message::DayOf(site.expires_at);
+    let content = Content { shared: true, host, expires, overview };
+    let shown = page(infra, "pages/shared.html", title, content);
     Ok(Page::with_status(status, shown))
 }
 
 fn ended() -> Page {
-    let explained = said(
+    let explained = tr(
         "It has expired, it was revoked, or a part of it is missing. Ask the person who shared it for another one.",
     );
-    Page::message(404, "calm", said("This link does not work"), &[explained])
+    Page::message(404, "calm", tr("This link does not work"), &[explained])
 }

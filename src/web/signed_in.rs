@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use chrono_tz::Tz;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{ContentType, Header};
 use rocket::{Request, Response};
@@ -9,12 +10,12 @@ use rocket::{Request, Response};
 use super::console::kit::cookies;
 use crate::accounts::sessions;
 use crate::app::App;
-use crate::infra::templates::{Said, language, said};
+use crate::infra::templates::{Message, language, tr};
 
 /// The link in the header of `layout.html`, up to its text, and its end.
 const SIGN_IN: &str = r#"<li><a href="/console/sign-in">"#;
 const END: &str = "</a></li>";
-const CONSOLE: Said = said("Console");
+const CONSOLE: Message = tr("Console");
 
 /// Replaces the link to the sign-in by one to the console in pages for signed-in people. Such a page is
 /// no longer the same for everybody, so only the browser may keep it.
@@ -37,7 +38,7 @@ impl Fairing for SignedInHeader {
         }
         let Ok(text) = response.body_mut().to_string().await else { return };
         let language = response.headers().get_one("Content-Language").and_then(language::find);
-        let label = language.unwrap_or_else(language::english).catalogue().said(&CONSOLE);
+        let label = language.unwrap_or_else(language::english).localiser(Tz::UTC).text(&CONSOLE);
         let changed = with_console(&text, &label).unwrap_or_else(|| text.clone());
         if changed != text && response.headers().get_one("Cache-Control") == Some("no-cache") {
             response.set_header(Header::new("Cache-Control", "private, no-cache"));

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::http::described::described_routes;
 use crate::http::html::Page;
 use crate::http::problem::Problem;
+use crate::infra::templates::{Message, tr};
 use crate::silence::badge::{PublicVerdict, find_public};
 use crate::silence::view::SiteVerdict;
 
@@ -28,14 +29,19 @@ described_routes![watch_page];
 #[get("/watch/<pixel_id>")]
 async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
     let PublicVerdict { domain, last } = find_public(&app.infra, pixel_id).await?;
-    let day = last.map(|(_, at)| at.format("%-d %B %Y").to_string());
+    let host = domain.as_str();
+    let day = last.map(|(_, at)| Message::DayOf(at));
     let (tone, verdict) = match last {
-        Some((SiteVerdict::Silent, _)) => ("ok", "loaded and stored nothing without consent"),
-        Some((SiteVerdict::Leaks, _)) => ("problem", "loaded or stored something without consent"),
-        Some((SiteVerdict::NotObserved, _)) => ("calm", "could not be observed"),
-        None => ("calm", "has not been visited yet"),
+        Some((SiteVerdict::Silent, _)) => {
+            ("ok", tr("{{ host }} loaded and stored nothing without consent."))
+        }
+        Some((SiteVerdict::Leaks, _)) => {
+            ("problem", tr("{{ host }} loaded or stored something without consent."))
+        }
+        Some((SiteVerdict::NotObserved, _)) => ("calm", tr("{{ host }} could not be observed.")),
+        None => ("calm", tr("{{ host }} has not been visited yet.")),
     };
-    let content = context! { host: domain.as_str(), tone, verdict, day };
-    let title = format!("Watch of {domain}");
-    Ok(Page::ok(page(&app.infra, "pages/watch.html", &title, content)).public())
+    let content = context! { host, tone, verdict: verdict.with("host", host), day };
+    let title = tr("Watch of {{ host }}").with("host", host);
+    Ok(Page::ok(page(&app.infra, "pages/watch.html", title, content)).public())
 }

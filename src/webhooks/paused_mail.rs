@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 #[derive(Deserialize, Serialize)]
@@ -46,7 +47,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let Some(endpoint) = endpoint.filter(|endpoint| endpoint.paused_at.is_some()) else {
         return Ok(None);
     };
-    always(infra, &account, notice(infra, &endpoint)).map(Some)
+    always(&mut connection, infra, &account, notice(infra, &endpoint)).await.map(Some)
 }
 
 fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
@@ -55,29 +56,28 @@ fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
     let because = endpoint.paused_because.as_deref().and_then(PausedBecause::parse);
     let (why, what_to_do) = match because {
         Some(PausedBecause::Gone) => (
-            "Your server answered with status 410 (Gone), which asks us to send nothing more.",
-            "If that was a mistake, resume the webhook. If not, you can delete it.",
+            tr("Your server answered with status 410 (Gone), which asks us to send nothing more."),
+            tr("If that was a mistake, resume the webhook. If not, you can delete it."),
         ),
         Some(PausedBecause::SecretLost) => (
-            "We can no longer read its signing secret.",
-            "Rotate the secret, copy the new one to your server, and resume the webhook.",
+            tr("We can no longer read its signing secret."),
+            tr("Rotate the secret, copy the new one to your server, and resume the webhook."),
         ),
         Some(PausedBecause::Owner | PausedBecause::Failing) | None => (
-            "All deliveries have failed for a day.",
-            "Once your server answers again, send a test event and resume the webhook.",
+            tr("All deliveries have failed for a day."),
+            tr("Once your server answers again, send a test event and resume the webhook."),
         ),
     };
-    let kept = "Events are kept for a day and sent when you resume. Older events are not sent.";
     Notice {
-        subject: format!("The webhook to {host} is paused"),
+        subject: tr("The webhook to {{ host }} is paused").with("host", host),
         paragraphs: vec![
-            format!("{why} We have paused it."),
-            what_to_do.to_owned(),
-            kept.to_owned(),
+            Message::Sentences(vec![why, tr("We have paused it.")]),
+            what_to_do,
+            tr("Events are kept for a day and sent when you resume. Older events are not sent."),
         ],
         facts: facts(host, endpoint),
         link: Some(NoticeLink {
-            label: "View the webhook",
+            label: tr("View the webhook"),
             url: format!(
                 "{}/console/account/deliveries/{}",
                 infra.base_url(),
@@ -88,10 +88,9 @@ fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
     }
 }
 
-fn facts(host: &str, endpoint: &Endpoint) -> Vec<(&'static str, String)> {
-    let time =
-        |time: chrono::DateTime<chrono::Utc>| time.format("%-d %B %Y, %H:%M UTC").to_string();
-    let failing = endpoint.failing_since.map(|since| ("Failing since", time(since)));
-    let paused = endpoint.paused_at.map(|at| ("Paused", time(at)));
-    [Some(("Server", host.to_owned())), failing, paused].into_iter().flatten().collect()
+fn facts(host: &str, endpoint: &Endpoint) -> Vec<(Message, Message)> {
+    let server = (tr("Server"), Message::plain(host));
+    let failing = endpoint.failing_since.map(|since| (tr("Failing since"), Message::Moment(since)));
+    let paused = endpoint.paused_at.map(|at| (tr("Paused"), Message::Moment(at)));
+    [Some(server), failing, paused].into_iter().flatten().collect()
 }

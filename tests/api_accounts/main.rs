@@ -15,6 +15,7 @@ mod activity_log;
 mod address_change;
 mod billing;
 mod keys;
+mod mail_languages;
 mod mail_preferences;
 mod mailbox_limits;
 mod members;

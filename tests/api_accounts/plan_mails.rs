@@ -73,7 +73,7 @@ async fn an_owner_hears_once_that_the_trial_or_the_subscription_has_ended() {
     rounds(&app, Duration::hours(1)).await;
     let mails = are_told(&ann.email, ENDED, 1).await;
     assert_eq!(mails[0].subject(), "Identification is paused: your Assent trial has ended");
-    says(&mails[0], &["9 April 2026 at 12:00 UTC", "/console/account#plan", "1 US dollar"]);
+    says(&mails[0], &["9 April 2026, 12:00 UTC", "/console/account#plan", "1 US dollar"]);
     assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(1)).await;
     are_told(&ann.email, ENDED, 1).await;
@@ -111,7 +111,7 @@ async fn an_owner_hears_seven_days_and_one_day_before_the_trial_ends_once_each()
     assert_eq!(mails[0].subject(), "Your Assent trial ends on 9 April 2026");
     says(
         &mails[0],
-        &[&ann.account_id, "9 April 2026 at 12:00 UTC", "/console/account", "1 US dollar"],
+        &[&ann.account_id, "9 April 2026, 12:00 UTC", "/console/account", "1 US dollar"],
     );
     assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(5)).await;

@@ -214,7 +214,7 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
     assert!(of("away.example").contains("status 404"), "{}", of("away.example"));
     let console = looks.console().await;
     let page = console.browser_of(&looks.ann.key).await.page("/console").await;
-    assert!(page.contains("Snippet missing since 11 March 2026: the site redirects"), "{page}");
+    assert!(page.contains("Snippet missing since 11 March 2026. The site redirects"), "{page}");
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ async fn a_session_in_another_account_is_listed_to_its_address_and_ended_by_owne
 
 /// The id of the session that displays the page.
 fn this_one(page: &str) -> String {
-    let own = page.split("This device").nth(1).expect("it is marked");
+    let own = page.split("This device</span>").nth(1).expect("it is marked");
     own.split("/console/account/sessions/").nth(1).unwrap().split('/').next().unwrap().to_owned()
 }
 

@@ -303,7 +303,7 @@ async fn at_the_fourth_site_a_person_opens_another_account_with_the_same_address
         stage.app.pixel(&stage.agency.key, &format!("{name}.example")).await;
     }
     let page = browser.page("/console/sites/new?domain=four.example").await;
-    let price = "Your account includes 3 sites. A fourth needs another account: 1 USD a month after a 30-day trial.";
+    let price = "Your account includes 3 sites. One more needs another account: 1 USD a month after a 30-day trial.";
     assert!(page.contains(price) && page.contains("Add client account"), "{page}");
     assert!(page.contains("/console/accounts/another?domain=four.example"), "{page}");
     let form = browser.page(&format!("{ANOTHER}?domain=four.example")).await;

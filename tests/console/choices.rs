@@ -104,10 +104,10 @@ async fn one_choice_is_a_sentence_with_its_notice_and_its_proof() {
     app.reconfigured(&ann.key, &site, "Another Shop").await;
     let mut browser = signed_in(&app, &ann).await;
     let page = browser.page(&address(&site, &format!("/{}", receipt_id(&accepted)))).await;
-    says(&page, "On 10 March 2026, 12:00:00 (UTC) the visitor one of");
+    says(&page, "On 10 March 2026, 12:00 UTC the visitor one of");
     says(&page, "agreed to ");
     says(&page, "under version 1 of the notice, published on 10 March 2026 and shown in");
-    says(&page, "The consent expires on 8 September 2026, 12:00:00 (UTC)");
+    says(&page, "The consent expires on 8 September 2026, 12:00 UTC");
     says(&page, "Signature valid.");
     says(&page, "Checked on 10 March 2026, ");
     says(&page, "data-print hidden>Print or save as PDF</button>");
@@ -318,15 +318,15 @@ async fn a_choice_and_the_overview_name_the_user_action() {
             json!("pointer"),
             json!("under_1s"),
             json!(false),
-            "The browser reports that it was made with a mouse, a finger or a pen, less than a \
-             second after the popup had opened.",
+            "The browser reports that it was made with a mouse, a finger or a pen. The popup had been \
+             open for less than a second.",
         ),
         (
             json!("page"),
             json!(null),
             json!(true),
             "The browser reports that it was made by a script of the page, not by a press in the \
-             popup, in a browser that a program controlled.",
+             popup. A program controlled the browser.",
         ),
     ] {
         let shown = json!({"language": "en", "act": act, "seen": seen, "automated": automated});

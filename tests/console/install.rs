@@ -83,7 +83,11 @@ async fn a_policy_that_blocks_an_installed_tag_is_red_wherever_the_state_is_show
     let line = format!("<script src={}/pixel.js data-pixel={}>", scene.app.base, scene.pixel);
     let policy = "Content-Security-Policy: script-src 'self'\r\n".to_owned();
     for (headers, tone, state) in [
-        (policy, "bad", "Installed, but: the site&#x27;s Content-Security-Policy blocks the tag"),
+        (
+            policy,
+            "bad",
+            "Installed, but with a problem. The site&#x27;s Content-Security-Policy blocks the tag",
+        ),
         (String::new(), "good", "Installed since 10 March 2026"),
     ] {
         scene.site.answer("shop.example/", Reply::Whole(200, headers, line.clone().into()));

@@ -17,6 +17,7 @@ mod contacts;
 mod erasure_requests;
 mod evidence;
 mod install;
+mod language_and_time_zone;
 mod lapsed;
 mod members;
 mod moving;

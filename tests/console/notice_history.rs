@@ -83,7 +83,7 @@ async fn a_publication_of_colours_alone_is_announced_and_stays_visible() {
     }
     let history = browser.page(&format!("{popup}/versions")).await;
     assert_eq!(history.matches("Only colours change.").count(), 1, "{history}");
-    assert!(history.contains("11 March 2026, 12:00 (UTC), version 1"), "{history}");
+    assert!(history.contains("11 March 2026, 12:00 UTC, version 1"), "{history}");
     let overview = browser.page(&format!("{screen}/overview")).await;
     assert!(overview.contains("11 March 2026: appearance or settings of the popup"), "{overview}");
     let path = format!("/v1/pixels/{}/consent/configuration", site.pixel_id);

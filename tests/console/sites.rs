@@ -194,7 +194,7 @@ async fn at_the_fourth_site_another_account_is_offered_with_its_price() {
     let fields = [("domain", "four.example")];
     let refused = browser.submit("/console/sites/new", "/console/sites", &fields).await;
     assert_eq!(refused.status, 403);
-    let price = "A fourth needs another account: 1 USD a month after a 30-day trial.";
+    let price = "One more needs another account: 1 USD a month after a 30-day trial.";
     for words in ["Remove one that you do not use", price] {
         assert!(refused.text.contains(words), "{words}: {}", refused.text);
     }

@@ -3,21 +3,27 @@ use sqlx::PgConnection;
 
 use crate::accounts::account::{Account, Status, TRIAL};
 use crate::accounts::credentials::secret_hash;
-use crate::accounts::introduction::{moment, shown_name};
+use crate::accounts::introduction::shown_name;
+use crate::accounts::mails::recipient;
 use crate::accounts::members::member::membership_in;
-use crate::accounts::plans::monthly_price;
+use crate::accounts::plans::monthly_amount;
 use crate::accounts::scope::Scope;
 use crate::accounts::store::{self, ClientInvitation};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::requested_language::Requested;
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
 #[derive(Deserialize, Serialize)]
 struct Offered {
     token: String,
+    /// The language of the person who offers it.
+    #[serde(default)]
+    requested: Requested,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -35,7 +41,8 @@ pub async fn put_offer(
 ) -> Result<Option<ClaimedMail>> {
     let account_id = Some(&invitation.account_id);
     let new = NewMail { kind: Kind::ClientOffer, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, &Offered { token: token.to_owned() }).await
+    let requested = recipient::language_of_sender(connection, &invitation.asker).await?;
+    infra.outbox.put(connection, new, &Offered { token: token.to_owned(), requested }).await
 }
 
 /// Queues the mail to the asker. It is deleted with the client's account.
@@ -74,80 +81,85 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     if mail.kind == Kind::ClientConfirmed {
         let Confirmed { asker } = infra.outbox.secrets(mail)?;
         let membership = membership_in(&mut connection, account_id, &asker).await?;
-        let account = membership.map(|membership| membership.account);
-        return account.map(|account| confirmed(infra, &account, &asker)).transpose();
+        let Some(membership) = membership else { return Ok(None) };
+        let notice = confirmed(infra, &membership.account);
+        let recipient = recipient::of(&mut connection, &asker).await?;
+        let to = Email::parse(&asker)?.address().map_err(Error::internal)?;
+        let rendered = notice.rendered(to, recipient, infra.base_url());
+        return rendered.map(Some).map_err(Error::internal);
     }
-    let Offered { token } = infra.outbox.secrets(mail)?;
+    let Offered { token, requested } = infra.outbox.secrets(mail)?;
     let found = store::find_client_invitation(&mut connection, &secret_hash(&token)).await?;
     let first = store::find_account(&mut connection, account_id).await?;
     let first = first.filter(|account| account.status == Status::Active);
     let open = found.filter(|invitation| invitation.is_open(infra.clock.now()));
     let (Some(first), Some(invitation)) = (first, open) else { return Ok(None) };
-    offer(infra, &first, &invitation, &token).map(Some)
+    let client = &invitation.client;
+    let recipient = recipient::in_language_of(&mut connection, client, requested).await?;
+    let to = Email::parse(client)?.address().map_err(Error::internal)?;
+    let notice = offer(infra, &first, &invitation, &token);
+    notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-fn role_name(role: Scope) -> &'static str {
-    match role {
-        Scope::Full => "Admin",
-        Scope::Operate => "Editor",
-        Scope::Read => "Read-only",
+fn offer(infra: &Infra, first: &Account, invitation: &ClientInvitation, token: &str) -> Notice {
+    let ClientInvitation { asker, client, display_name, role, expires_at, .. } = invitation;
+    let who = match shown_name(&first.display_name) {
+        Some(name) => tr(
+            "{{ asker }} ({{ name }}) wants to set up Assent, a consent popup, for your websites.",
+        )
+        .with("name", name),
+        None => tr("{{ asker }} wants to set up Assent, a consent popup, for your websites."),
+    };
+    let url = format!("{}/console/clients/confirm?token={token}", infra.base_url());
+    Notice {
+        subject: tr("{{ asker }} wants to set up Assent for you").with("asker", asker),
+        paragraphs: vec![
+            who.with("asker", asker),
+            priced(tr(
+                "You would own the account and pay for it: nothing for {{ days }} days, then {{ amount }} a month if you subscribe. {{ asker }} would become a member, whom you can remove at any time.",
+            ))
+            .with("asker", asker),
+            tr(
+                "Nothing exists until you confirm. If you do nothing, nothing is created. You can also decline on the page: then you are not asked by this person again for a year.",
+            ),
+        ],
+        facts: vec![
+            (tr("Account"), shown_name(display_name).map_or(tr("as the page shows it"), Message::plain)),
+            (tr("Owner"), client.clone().into()),
+            (tr("Member"), membership(*role).with("asker", asker)),
+            (tr("Price"), priced(tr("{{ amount }} a month after {{ days }} days, if you subscribe"))),
+            (tr("Valid until"), Message::Moment(*expires_at)),
+        ],
+        link: Some(NoticeLink { label: tr("Review and confirm"), url }),
+        ..Notice::default()
     }
 }
 
-fn offer(
-    infra: &Infra,
-    first: &Account,
-    invitation: &ClientInvitation,
-    token: &str,
-) -> Result<RenderedMail> {
-    let ClientInvitation { asker, client, display_name, role, expires_at, .. } = invitation;
-    let who = match shown_name(&first.display_name) {
-        Some(name) => format!("{asker} ({name})"),
-        None => asker.clone(),
-    };
-    let name = shown_name(display_name).unwrap_or("as the page shows it").to_owned();
-    let (days, role) = (TRIAL.num_days(), role_name(*role));
-    let price = monthly_price();
-    let url = format!("{}/console/clients/confirm?token={token}", infra.base_url());
-    let notice = Notice {
-        subject: format!("{asker} wants to set up Assent for you"),
-        paragraphs: vec![
-            format!("{who} wants to set up Assent, a consent popup, for your websites."),
-            format!(
-                "You would own the account and pay for it: nothing for {days} days, then {price} if you \
-                 subscribe. {asker} would become a member, whom you can remove at any time."
-            ),
-            "Nothing exists until you confirm. If you do nothing, nothing is created. You can also \
-             decline on the page: then you are not asked by this person again for a year."
-                .to_owned(),
-        ],
-        facts: vec![
-            ("Account", name),
-            ("Owner", client.clone()),
-            ("Member", format!("{asker}, with the role {role}")),
-            ("Price", format!("{price} after {days} days, if you subscribe")),
-            ("Valid until", moment(*expires_at)),
-        ],
-        link: Some(NoticeLink { label: "Review and confirm", url }),
-        ..Notice::default()
-    };
-    let to = Email::parse(client)?.address().map_err(Error::internal)?;
-    notice.rendered(to, infra.base_url()).map_err(Error::internal)
+fn priced(text: Message) -> Message {
+    text.with("days", TRIAL.num_days()).with("amount", monthly_amount())
 }
 
-fn confirmed(infra: &Infra, account: &Account, asker: &str) -> Result<RenderedMail> {
+fn membership(role: Scope) -> Message {
+    match role {
+        Scope::Full => tr("{{ asker }}, with the role Admin"),
+        Scope::Operate => tr("{{ asker }}, with the role Editor"),
+        Scope::Read => tr("{{ asker }}, with the role Read-only"),
+    }
+}
+
+fn confirmed(infra: &Infra, account: &Account) -> Notice {
     let url = format!("{}/console/all-sites", infra.base_url());
-    let notice = Notice {
-        subject: "Your client has confirmed an Assent account".to_owned(),
-        paragraphs: vec![
-            "The account exists, and you are a member of it. The next step is to add a site."
-                .to_owned(),
+    Notice {
+        subject: tr("Your client has confirmed an Assent account"),
+        paragraphs: vec![tr(
+            "The account exists, and you are a member of it. The next step is to add a site.",
+        )],
+        facts: vec![
+            (tr("Account"), account.display_name.clone().into()),
+            (tr("Owner"), account.email.clone().into()),
         ],
-        facts: vec![("Account", account.display_name.clone()), ("Owner", account.email.clone())],
-        link: Some(NoticeLink { label: "See all sites", url }),
+        link: Some(NoticeLink { label: tr("See all sites"), url }),
         account_id: Some(account.account_id.to_string()),
         ..Notice::default()
-    };
-    let to = Email::parse(asker)?.address().map_err(Error::internal)?;
-    notice.rendered(to, infra.base_url()).map_err(Error::internal)
+    }
 }

@@ -1,12 +1,39 @@
-use chrono::{DateTime, Utc};
+use crate::infra::templates::{Message, tr};
 
 /// The name of a key, an app or a passkey, as far as a mail may repeat it.
-pub fn shown(name: &str) -> String {
-    if is_plain(name) { name.to_owned() } else { "as the console shows it".to_owned() }
+pub fn shown(name: &str) -> Message {
+    if is_plain(name) { Message::plain(name) } else { tr("as the console shows it") }
 }
 
-pub fn moment(time: DateTime<Utc>) -> String {
-    time.format("%-d %B %Y, %H:%M UTC").to_string()
+/// An actor, in the form in which it is stored.
+pub fn maker(name: String) -> Message {
+    match name.as_str() {
+        "signup token" => tr("signup token"),
+        "operator" => tr("operator"),
+        "payment provider" => tr("payment provider"),
+        "service" => tr("service"),
+        _ => Message::Plain(name),
+    }
+}
+
+/// A browser in the form in which a session stores it, such as "Firefox on Windows".
+pub fn browser(name: &str) -> Message {
+    match name.split_once(" on ") {
+        Some((browser, system)) => tr("{{ browser }} on {{ system }}")
+            .with("browser", software(browser))
+            .with("system", software(system)),
+        None => software(name),
+    }
+}
+
+fn software(name: &str) -> Message {
+    match name {
+        "A browser" => tr("A browser"),
+        "an iPhone" => tr("an iPhone"),
+        "an iPad" => tr("an iPad"),
+        "a Mac" => tr("a Mac"),
+        _ => Message::plain(name),
+    }
 }
 
 /// Whether a name consists of words and numbers: its maker must not put a link into the mail.

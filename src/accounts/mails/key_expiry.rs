@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 
 /// Keys that last no longer cause no mail.
 const BEFORE: Duration = Duration::days(7);
@@ -86,18 +87,17 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 fn notice(infra: &Infra, prefix: String, name: Option<&str>, ends: DateTime<Utc>) -> Notice {
     let url = format!("{}/console/account#keys", infra.base_url());
     Notice {
-        subject: format!("A key for your Assent account expires on {}", ends.format("%-d %B %Y")),
-        paragraphs: vec![
-            "Programs that use this key are refused from then on. To keep them working, create another \
-             key, use it in them, and revoke this one."
-                .to_owned(),
-        ],
+        subject: tr("A key for your Assent account expires on {{ day }}")
+            .with("day", Message::DayOf(ends)),
+        paragraphs: vec![tr(
+            "Programs that use this key are refused from then on. To keep them working, create another key, use it in them, and revoke this one.",
+        )],
         facts: vec![
-            ("Prefix", prefix),
-            ("Name", name.map_or_else(|| "none".to_owned(), shown)),
-            ("Expires", ends.format("%-d %B %Y, %H:%M UTC").to_string()),
+            (tr("Prefix"), prefix.into()),
+            (tr("Name"), name.map_or(tr("none"), shown)),
+            (tr("Expires"), Message::Moment(ends)),
         ],
-        link: Some(NoticeLink { label: "View API keys", url }),
+        link: Some(NoticeLink { label: tr("View API keys"), url }),
         ..Notice::default()
     }
 }

@@ -3,6 +3,7 @@ pub mod key_expiry;
 pub mod owners_mail;
 pub mod passkey_notice;
 pub mod preferences;
+pub mod recipient;
 pub mod safety;
 pub(super) mod store;
 pub mod switch;

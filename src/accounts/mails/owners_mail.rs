@@ -1,6 +1,7 @@
 use sqlx::PgConnection;
 
 use super::preferences::is_wanted;
+use super::recipient;
 use super::switch::MailSwitch;
 use super::unsubscribing;
 use crate::accounts::account::{Account, Status};
@@ -30,16 +31,28 @@ pub async fn wanted(
         return Ok(None);
     }
     let unsubscribe_url = Some(unsubscribing::url(infra, account, switch)?);
-    always(infra, account, Notice { unsubscribe_url, ..notice }).map(Some)
+    always(connection, infra, account, Notice { unsubscribe_url, ..notice }).await.map(Some)
 }
 
-pub fn always(infra: &Infra, account: &Account, notice: Notice) -> Result<RenderedMail> {
-    to(infra, account, &account.email, notice)
+pub async fn always(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    notice: Notice,
+) -> Result<RenderedMail> {
+    to(connection, infra, account, &account.email, notice).await
 }
 
-pub fn to(infra: &Infra, account: &Account, address: &str, notice: Notice) -> Result<RenderedMail> {
+pub async fn to(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    address: &str,
+    notice: Notice,
+) -> Result<RenderedMail> {
     let Introduction { account_id, name, .. } = Introduction::from(account);
     let notice = Notice { account_id: Some(account_id.to_string()), account_name: name, ..notice };
+    let recipient = recipient::of(connection, address).await?;
     let address = Email::parse(address)?.address().map_err(Error::internal)?;
-    notice.rendered(address, infra.base_url()).map_err(Error::internal)
+    notice.rendered(address, recipient, infra.base_url()).map_err(Error::internal)
 }

@@ -1,9 +1,10 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::facts::{moment, shown};
+use super::facts::shown;
 use crate::infra::Infra;
 use crate::infra::smtp::{Notice, NoticeLink};
+use crate::infra::templates::{Message, tr};
 
 #[derive(Deserialize, Serialize)]
 pub struct ChangedPasskey {
@@ -15,28 +16,32 @@ pub struct ChangedPasskey {
 
 pub fn passkey_notice(infra: &Infra, change: &ChangedPasskey) -> Notice {
     let url = format!("{}/console/account#passkeys", infra.base_url());
-    let (subject, otherwise) = match change.is_added {
+    let (subject, if_not) = match change.is_added {
         true => (
-            "A passkey was added to your sign-in",
-            "remove the passkey in the console, and change the password of your mailbox.",
+            tr("A passkey was added to your sign-in"),
+            tr(
+                "If it was you, you can ignore this email. If not, remove the passkey in the console, and change the password of your mailbox.",
+            ),
         ),
         false => (
-            "A passkey was removed from your sign-in",
-            "change the password of your mailbox, and sign out the other sessions in the console.",
+            tr("A passkey was removed from your sign-in"),
+            tr(
+                "If it was you, you can ignore this email. If not, change the password of your mailbox, and sign out the other sessions in the console.",
+            ),
         ),
     };
     Notice {
-        subject: subject.to_owned(),
+        subject,
         paragraphs: vec![
-            "Passkeys sign you in to the console of Assent without a code.".to_owned(),
-            format!("If it was you, you can ignore this email. If not, {otherwise}"),
+            tr("Passkeys sign you in to the console of Assent without a code."),
+            if_not,
         ],
         facts: vec![
-            ("Address", change.address.clone()),
-            ("Passkey", shown(&change.name)),
-            ("Time", moment(change.at)),
+            (tr("Address"), change.address.clone().into()),
+            (tr("Passkey"), shown(&change.name)),
+            (tr("Time"), Message::Moment(change.at)),
         ],
-        link: Some(NoticeLink { label: "View passkeys", url }),
+        link: Some(NoticeLink { label: tr("View passkeys"), url }),
         ..Notice::default()
     }
 }

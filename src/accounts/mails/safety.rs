@@ -5,8 +5,8 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use super::facts::{moment, shown};
-use super::owners_mail::{receives_notifications, to};
+use super::facts::{browser, maker, shown};
+use super::owners_mail::{always, receives_notifications, to};
 use super::passkey_notice::{ChangedPasskey, passkey_notice};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 /// The first key after the confirmation of the address causes no mail.
@@ -175,7 +176,8 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         let membership = membership_in(&mut connection, account_id, &address).await?;
         let account =
             membership.map(|membership| membership.account).filter(receives_notifications);
-        return account.map(|account| to(infra, &account, &address, notice)).transpose();
+        let Some(account) = account else { return Ok(None) };
+        return to(&mut connection, infra, &account, &address, notice).await.map(Some);
     }
     let notice = match mail.kind {
         Kind::NewGrant => grant_notice(infra, infra.outbox.secrets::<NewGrant>(mail)?),
@@ -183,89 +185,91 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     };
     let account =
         store::find_account(&mut connection, account_id).await?.filter(receives_notifications);
-    account.map(|account| to(infra, &account, &account.email, notice)).transpose()
+    let Some(account) = account else { return Ok(None) };
+    always(&mut connection, infra, &account, notice).await.map(Some)
 }
 
-fn permitted(scope: Scope) -> String {
-    let may = match scope {
-        Scope::Full => "Admin",
-        Scope::Operate => "Editor: no deletions, keys, billing or account",
-        Scope::Read => "Read-only",
-    };
-    may.to_owned()
+fn permitted(scope: Scope) -> Message {
+    match scope {
+        Scope::Full => tr("Admin"),
+        Scope::Operate => tr("Editor: no deletions, keys, billing or account"),
+        Scope::Read => tr("Read-only"),
+    }
 }
 
 fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
     let url = format!("{}/console/account#apps", infra.base_url());
-    let host = grant.host.unwrap_or_else(|| "none: the app registered itself".to_owned());
+    let host = grant.host.map_or(tr("none: the app registered itself"), Message::Plain);
     Notice {
-        subject: "An app was connected to your Assent account".to_owned(),
+        subject: tr("An app was connected to your Assent account"),
         paragraphs: vec![
-            "An app was allowed to use your account through the tool server for agents.".to_owned(),
-            "If it was you or a member of your account, you can ignore this email. If not, disconnect the app \
-             in the console immediately, and remove the member."
-                .to_owned(),
+            tr("An app was allowed to use your account through the tool server for agents."),
+            tr(
+                "If it was you or a member of your account, you can ignore this email. If not, disconnect the app in the console immediately, and remove the member.",
+            ),
         ],
         facts: vec![
-            ("App", shown(&grant.app)),
-            ("Its host", host),
-            ("Permissions", permitted(grant.scope)),
-            ("Connected", moment(grant.at)),
-            ("Connected by", grant.made_by),
+            (tr("App"), shown(&grant.app)),
+            (tr("Its host"), host),
+            (tr("Permissions"), permitted(grant.scope)),
+            (tr("Connected"), Message::Moment(grant.at)),
+            (tr("Connected by"), maker(grant.made_by)),
         ],
-        link: Some(NoticeLink { label: "View connected apps", url }),
+        link: Some(NoticeLink { label: tr("View connected apps"), url }),
         ..Notice::default()
     }
 }
 
 fn key_notice(infra: &Infra, key: NewKey) -> Notice {
-    let name = key.name.as_deref().map_or_else(|| "none".to_owned(), shown);
+    let name = key.name.as_deref().map_or(tr("none"), shown);
     let url = format!("{}/console/account#keys", infra.base_url());
     Notice {
-        subject: "A new API key for your Assent account".to_owned(),
+        subject: tr("A new API key for your Assent account"),
         paragraphs: vec![
-            "A new API key was created. Programs that have it can do what its permissions allow.".to_owned(),
-            "If it was you or one of your programs, you can ignore this email. If not, revoke the key in the \
-             console immediately, and whatever created it too: another key, or a member."
-                .to_owned(),
+            tr(
+                "A new API key was created. Programs that have it can do what its permissions allow.",
+            ),
+            tr(
+                "If it was you or one of your programs, you can ignore this email. If not, revoke the key in the console immediately, and whatever created it too: another key, or a member.",
+            ),
         ],
         facts: vec![
-            ("Prefix", key.prefix),
-            ("Name", name),
-            ("Permissions", permitted(key.scope)),
-            ("Created", moment(key.made_at)),
-            ("Created by", key.made_by),
+            (tr("Prefix"), key.prefix.into()),
+            (tr("Name"), name),
+            (tr("Permissions"), permitted(key.scope)),
+            (tr("Created"), Message::Moment(key.made_at)),
+            (tr("Created by"), maker(key.made_by)),
         ],
-        link: Some(NoticeLink { label: "View API keys", url }),
+        link: Some(NoticeLink { label: tr("View API keys"), url }),
         ..Notice::default()
     }
 }
 
 fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
     let url = format!("{}/console/account#sessions", infra.base_url());
-    let (what, otherwise) = match sign_in.by {
-        SignInMethod::Code => (
-            "Someone signed in to the console with the code that we sent you.",
-            "someone else reads your email: change the password of your mailbox, then sign out that \
-             session in the console.",
-        ),
-        SignInMethod::Passkey => (
-            "Someone signed in to the console with one of your passkeys.",
-            "sign out that session in the console, then remove the passkey.",
-        ),
+    let paragraphs = match sign_in.by {
+        SignInMethod::Code => vec![
+            tr("Someone signed in to the console with the code that we sent you."),
+            tr(
+                "If it was you, you can ignore this email. If not, someone else reads your email: change the password of your mailbox, then sign out that session in the console.",
+            ),
+        ],
+        SignInMethod::Passkey => vec![
+            tr("Someone signed in to the console with one of your passkeys."),
+            tr(
+                "If it was you, you can ignore this email. If not, sign out that session in the console, then remove the passkey.",
+            ),
+        ],
     };
     Notice {
-        subject: "A new sign-in to your Assent account".to_owned(),
-        paragraphs: vec![
-            what.to_owned(),
-            format!("If it was you, you can ignore this email. If not, {otherwise}"),
-        ],
+        subject: tr("A new sign-in to your Assent account"),
+        paragraphs,
         facts: vec![
-            ("Address", sign_in.address.clone()),
-            ("Browser", sign_in.browser.clone()),
-            ("Time", moment(sign_in.at)),
+            (tr("Address"), sign_in.address.clone().into()),
+            (tr("Browser"), browser(&sign_in.browser)),
+            (tr("Time"), Message::Moment(sign_in.at)),
         ],
-        link: Some(NoticeLink { label: "View active sessions", url }),
+        link: Some(NoticeLink { label: tr("View active sessions"), url }),
         ..Notice::default()
     }
 }

@@ -1,4 +1,4 @@
-use crate::infra::templates::{Said, said};
+use crate::infra::templates::{Message, tr};
 use crate::types::text_enum::text_enum;
 
 text_enum! {
@@ -19,26 +19,24 @@ text_enum! {
 
 impl MailSwitch {
     /// The occasion of such an email, as the continuation of "an email".
-    pub fn occasion(self) -> Said {
+    pub fn occasion(self) -> Message {
         match self {
             Self::TrialEnding => {
-                said("7 days and 1 day before the trial ends, and when it has ended")
+                tr("7 days and 1 day before the trial ends, and when it has ended")
             }
-            Self::Allowance => said("when 80% and 100% of the monthly contacts are used"),
-            Self::PaymentFailed => {
-                said("when your subscription could not be charged, or has ended")
-            }
-            Self::KeyExpiring => said("7 days before a key expires"),
-            Self::TagVanished => said("when the snippet is missing from a site"),
-            Self::PixelEnding => said("7 days before a site that was never used is removed"),
+            Self::Allowance => tr("when 80% and 100% of the monthly contacts are used"),
+            Self::PaymentFailed => tr("when your subscription could not be charged, or has ended"),
+            Self::KeyExpiring => tr("7 days before a key expires"),
+            Self::TagVanished => tr("when the snippet is missing from a site"),
+            Self::PixelEnding => tr("7 days before a site that was never used is removed"),
             Self::ErasureRequests => {
-                said("when visitors ask to be erased, and before the answer is due")
+                tr("when visitors ask to be erased, and before the answer is due")
             }
             Self::Silence => {
-                said("when a site loads something without consent, and when it no longer does")
+                tr("when a site loads something without consent, and when it no longer does")
             }
             Self::WeeklyDigest => {
-                said("every Monday about the week before: choices and the state of each site")
+                tr("every Monday about the week before: choices and the state of each site")
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const EARLY: i16 = 7;
@@ -98,15 +99,14 @@ fn notice(infra: &Infra, account: &Account) -> Notice {
     let ends = account.trial_ends_at;
     let url = format!("{}/console/account", infra.base_url());
     Notice {
-        subject: format!("Your Assent trial ends on {}", ends.format("%-d %B %Y")),
+        subject: tr("Your Assent trial ends on {{ day }}").with("day", Message::DayOf(ends)),
         paragraphs: vec![
-            format!("The trial of your account ends on {}.", ends.format("%-d %B %Y at %H:%M UTC")),
-            "To keep identifying visitors, subscribe for 1 US dollar a month. Without a subscription, no new \
-             contacts are stored from then on. The popup still asks, your data is kept, and nothing is \
-             charged unless you subscribe."
-                .to_owned(),
+            tr("The trial of your account ends on {{ time }}.").with("time", Message::Moment(ends)),
+            tr(
+                "To keep identifying visitors, subscribe for 1 US dollar a month. Without a subscription, no new contacts are stored from then on. The popup still asks, your data is kept, and nothing is charged unless you subscribe.",
+            ),
         ],
-        link: Some(NoticeLink { label: "View your plan", url }),
+        link: Some(NoticeLink { label: tr("View your plan"), url }),
         ..Notice::default()
     }
 }

@@ -106,7 +106,7 @@ impl Capability for InviteMember {
         note(&mut transaction, &caller, now, EventKind::MemberInvited, &stored).await?;
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
         mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-        let mail = invitation::put(&mut transaction, infra, account_id, stored.member_id).await?;
+        let mail = invitation::put(&mut transaction, infra, &caller, stored.member_id).await?;
         let invited = MemberView::from(stored.clone());
         let status = mail.is_none().then_some(201);
         once::keep(infra, &mut transaction, status, &invited).await?;

@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::accounts::account::Account;
+use crate::accounts::preferences::Preferences;
 use crate::accounts::scope::Scope;
 use crate::accounts::sites::Sites;
 use crate::accounts::store::{self, StoredMember};
@@ -26,6 +27,7 @@ pub struct Member {
     pub address: String,
     pub role: Scope,
     pub sites: Sites,
+    pub preferences: Preferences,
     pub session_id: Uuid,
     pub token_hash: Vec<u8>,
     pub signed_in_at: DateTime<Utc>,

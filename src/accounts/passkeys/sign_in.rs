@@ -182,7 +182,7 @@ async fn find_account(
         }
         None => None,
     };
-    let present = former.filter(|row| row.address == address).map(|row| row.account_id);
+    let present = former.filter(|(row, _)| row.address == address).map(|(row, _)| row.account_id);
     let memberships = memberships_of(connection, address).await?.into_iter();
     let mut memberships =
         memberships.filter(|it| it.member_id.is_some() || it.account.is_verified());

@@ -18,15 +18,15 @@ use crate::accounts::sessions::store::delete_session;
 use crate::accounts::store::{self, AddressChange, StoredMember};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::templates::Said;
+use crate::infra::templates::Message;
 
 #[derive(Serialize)]
 pub struct Cancellable {
     pub account: Introduction,
     pub new_address: String,
-    pub began: Said,
-    pub takes_effect: Said,
-    pub withdrawn: Option<Said>,
+    pub began: Message,
+    pub takes_effect: Message,
+    pub withdrawn: Option<Message>,
     /// The prefix of the key that made the latest request; `None` for a member.
     pub key: Option<String>,
     pub asked_by: String,
@@ -48,9 +48,9 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     let made = Made::since(&mut connection, &account, &change, infra.clock.now()).await?;
     Ok(Cancellable {
         account: Introduction::from(&account),
-        began: Said::Moment(change.began_at),
-        takes_effect: Said::Moment(change.takes_effect_at),
-        withdrawn: change.withdrawn_at.map(Said::Moment),
+        began: Message::Moment(change.began_at),
+        takes_effect: Message::Moment(change.takes_effect_at),
+        withdrawn: change.withdrawn_at.map(Message::Moment),
         key: Some(&change.asked_by).filter(|maker| is_key(maker)).cloned(),
         new_address: change.new_address,
         asked_by: change.asked_by,

@@ -18,6 +18,7 @@ use crate::accounts::credentials::secret_hash;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
 use crate::accounts::members::membership_end;
+use crate::accounts::preferences;
 use crate::accounts::sessions::store as sessions;
 use crate::accounts::store::{self, AddressChange};
 use crate::clock::Timestamp;
@@ -113,6 +114,7 @@ pub async fn take_effect(
         sessions::update_address(connection, account_id, session_id, new.as_str()).await?;
     }
     store::delete_member_of(connection, account_id, new.as_str()).await?;
+    preferences::insert_copy(connection, &account.email, new.as_str()).await?;
     address_notice::put(connection, infra, account, new).await
 }
 

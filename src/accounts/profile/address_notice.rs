@@ -3,18 +3,24 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::accounts::account::Account;
-use crate::accounts::introduction::moment;
+use crate::accounts::mails::facts::maker;
+use crate::accounts::mails::recipient;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::requested_language::Requested;
+use crate::infra::smtp::{Notice, NoticeLink, Recipient, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 
 #[derive(Deserialize, Serialize)]
 struct Moved {
     from: String,
     to: String,
+    /// Kept, because the new address may choose another language.
+    #[serde(default)]
+    recipient: Recipient,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -44,7 +50,8 @@ pub async fn put(
 ) -> Result<Option<ClaimedMail>> {
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::AddressChanged, account_id, pixel_id: None };
-    let moved = Moved { from: account.email.clone(), to: to.as_str().to_owned() };
+    let recipient = recipient::of(connection, &account.email).await?;
+    let moved = Moved { from: account.email.clone(), to: to.as_str().to_owned(), recipient };
     infra.outbox.put(connection, new, &moved).await
 }
 
@@ -73,21 +80,36 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
 
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let account_id = mail.account_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let (to, notice) = match mail.kind {
+    let (to, recipient, notice) = match mail.kind {
         Kind::AddressChanged => {
             let moved = infra.outbox.secrets::<Moved>(mail)?;
-            (moved.from.clone(), moved_notice(&account_id, &moved))
+            (moved.from.clone(), moved.recipient, moved_notice(&account_id, &moved))
         }
         _ => {
             let waiting = infra.outbox.secrets::<Waiting>(mail)?;
             if !matches!(waiting.step, Step::Taken) && !is_current(infra, mail, &waiting).await? {
                 return Ok(None);
             }
-            waiting_notice(infra.base_url(), &account_id, waiting)
+            let recipient = recipient_of(infra, &waiting).await?;
+            let (to, notice) = waiting_notice(infra.base_url(), &account_id, waiting);
+            (to, recipient, notice)
         }
     };
     let to = Email::parse(&to)?.address().map_err(Error::internal)?;
-    notice.rendered(to, infra.base_url()).map(Some).map_err(Error::internal)
+    notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
+}
+
+/// The new mailbox gets its mail in the language of the account's owner, unless it has chosen another.
+async fn recipient_of(infra: &Infra, waiting: &Waiting) -> Result<Recipient> {
+    let mut connection = infra.pool.acquire().await?;
+    let owner = recipient::of(&mut connection, &waiting.present).await?;
+    match waiting.step {
+        Step::AskedAtNew => {
+            let language = Requested(Some(owner.language));
+            recipient::in_language_of(&mut connection, &waiting.new, language).await
+        }
+        Step::AskedAtPresent { .. } | Step::Taken => Ok(owner),
+    }
 }
 
 async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Result<bool> {
@@ -101,72 +123,88 @@ async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Res
 
 fn moved_notice(account_id: &str, Moved { to, .. }: &Moved) -> Notice {
     Notice {
-        subject: "The email of your Assent account was changed".to_owned(),
+        subject: tr("The email of your Assent account was changed"),
         paragraphs: vec![
-            format!(
-                "The email of the account {account_id} is now {to}. You can no longer sign in to it with \
-                 this address."
+            tr(
+                "The email of the account {{ account_id }} is now {{ address }}. You can no longer sign in to it with this address.",
+            )
+            .with("account_id", account_id)
+            .with("address", to),
+            tr(
+                "If you did not change it, contact the operator of this service immediately: someone has access to the account, and has either read this mailbox or waited until the change could no longer be cancelled here.",
             ),
-            "If you did not change it, contact the operator of this service immediately: someone has access to \
-             the account, and has either read this mailbox or waited until the change could no longer be \
-             cancelled here."
-                .to_owned(),
         ],
         ..Notice::default()
     }
 }
 
+/// A mail about a change that has not taken effect, and its address.
 fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String, Notice) {
     let Waiting { present, new, takes_effect_at, step } = waiting;
-    let at = takes_effect_at.map(moment).unwrap_or_default();
+    let at = takes_effect_at.map_or(Message::plain(""), Message::Moment);
     match step {
         Step::AskedAtPresent { token, asked_by } => {
             let url = format!("{base_url}/v1/email/address-change?token={token}");
-            let notice = Notice {
-                subject: "A change of your Assent account’s email was requested".to_owned(),
-                paragraphs: vec![
-                    format!(
-                        "Someone requested another email for the account {account_id}, without a \
-                         code from this mailbox. Nothing changes before {at}: until then, codes and \
-                         all other emails are still sent here."
-                    ),
-                    "If it was you, you can ignore this email. If not, cancel the change now: that also \
-                     revokes keys, removes members and signs out sessions that were created since."
-                        .to_owned(),
-                ],
-                facts: vec![("New email", new), ("Requested by", asked_by), ("Takes effect", at)],
-                link: Some(NoticeLink { label: "Cancel the change", url }),
-                ..Notice::default()
-            };
-            (present, notice)
+            (present, asked_at_present(account_id, new, maker(asked_by), at, url))
         }
-        Step::AskedAtNew => {
-            let notice = Notice {
-                subject: "This address becomes the email of an Assent account".to_owned(),
-                paragraphs: vec![
-                    format!(
-                        "From {at}, this address is the email of the account {account_id}, unless the \
-                         change is cancelled from the current mailbox. Until then, codes are sent \
-                         there."
-                    ),
-                    "You do not have to do anything. If you do not know the account, ignore this email: \
-                     the change was confirmed with a code that was sent to you."
-                        .to_owned(),
-                ],
-                ..Notice::default()
-            };
-            (new, notice)
-        }
-        Step::Taken => {
-            let notice = Notice {
-                subject: "The email of your Assent account is unchanged".to_owned(),
-                paragraphs: vec![format!(
-                    "The email of the account {account_id} was going to be {new}. That address now has its own \
-                     account, so nothing was changed."
-                )],
-                ..Notice::default()
-            };
-            (present, notice)
-        }
+        Step::AskedAtNew => (new, asked_at_new(account_id, at)),
+        Step::Taken => (present, taken(account_id, &new)),
+    }
+}
+
+fn asked_at_present(
+    account_id: &str,
+    new: String,
+    asked_by: Message,
+    at: Message,
+    url: String,
+) -> Notice {
+    Notice {
+        subject: tr("A change of your Assent account’s email was requested"),
+        paragraphs: vec![
+            tr(
+                "Someone requested another email for the account {{ account_id }}, without a code from this mailbox. Nothing changes before {{ time }}: until then, codes and all other emails are still sent here.",
+            )
+            .with("account_id", account_id)
+            .with("time", &at),
+            tr(
+                "If it was you, you can ignore this email. If not, cancel the change now: that also revokes keys, removes members and signs out sessions that were created since.",
+            ),
+        ],
+        facts: vec![
+            (tr("New email"), new.into()),
+            (tr("Requested by"), asked_by),
+            (tr("Takes effect"), at),
+        ],
+        link: Some(NoticeLink { label: tr("Cancel the change"), url }),
+        ..Notice::default()
+    }
+}
+
+fn asked_at_new(account_id: &str, at: Message) -> Notice {
+    Notice {
+        subject: tr("This address becomes the email of an Assent account"),
+        paragraphs: vec![
+            tr(
+                "From {{ time }}, this address is the email of the account {{ account_id }}, unless the change is cancelled from the current mailbox. Until then, codes are sent there.",
+            )
+            .with("time", at)
+            .with("account_id", account_id),
+            tr(
+                "You do not have to do anything. If you do not know the account, ignore this email: the change was confirmed with a code that was sent to you.",
+            ),
+        ],
+        ..Notice::default()
+    }
+}
+
+fn taken(account_id: &str, new: &str) -> Notice {
+    let paragraph = tr(
+        "The email of the account {{ account_id }} was going to be {{ address }}. That address now has its own account, so nothing was changed.",
+    );
+    Notice {
+        subject: tr("The email of your Assent account is unchanged"),
+        paragraphs: vec![paragraph.with("account_id", account_id).with("address", new)],
+        ..Notice::default()
     }
 }

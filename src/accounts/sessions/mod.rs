@@ -98,7 +98,7 @@ pub async fn has_session(
 ) -> Result<bool> {
     let Some(former) = browser.former else { return Ok(false) };
     let found = store::find_session(connection, &secret_hash(former), now).await?;
-    Ok(found.is_some_and(|row| {
+    Ok(found.is_some_and(|(row, _)| {
         row.account_id == membership.account.account_id
             && row.member_id == membership.member_id
             && row.address == address
@@ -178,7 +178,7 @@ pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     let token_hash = secret_hash(secret);
     let mut connection = infra.pool.acquire().await?;
     let found = store::find_session(&mut connection, &token_hash, now).await?;
-    let Some(session) = found else { return Ok(None) };
+    let Some((session, preferences)) = found else { return Ok(None) };
     let (account_id, address) = (&session.account_id, session.address);
     let membership = membership_in(&mut connection, account_id, &address).await?;
     let membership = membership.filter(|it| it.member_id == session.member_id);
@@ -193,6 +193,7 @@ pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
         address,
         role,
         sites,
+        preferences,
         session_id,
         token_hash,
         signed_in_at,

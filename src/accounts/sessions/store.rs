@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
+use crate::accounts::preferences::Preferences;
 use crate::error::Result;
 use crate::infra::deletion;
 use crate::types::ids::AccountId;
@@ -59,15 +60,36 @@ pub async fn insert_session(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
+/// The session of a secret, with the preferences of its person.
 pub async fn find_session(
     connection: &mut PgConnection,
     token_hash: &[u8],
     now: DateTime<Utc>,
-) -> Result<Option<Row>> {
-    let row = select_session!("WHERE token_hash = $1 AND expires_at > $2", token_hash, now)
-        .fetch_optional(connection)
-        .await?;
-    Ok(row)
+) -> Result<Option<(Row, Preferences)>> {
+    let found = query!(
+        "SELECT session_id, account_id, member_id, address, browser, created_at, last_seen_at,
+             expires_at, language AS \"language?\", time_zone AS \"time_zone?\"
+         FROM sessions LEFT JOIN person_preferences USING (address)
+         WHERE token_hash = $1 AND expires_at > $2",
+        token_hash,
+        now,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.map(|found| {
+        let row = Row {
+            session_id: found.session_id,
+            account_id: found.account_id.into(),
+            member_id: found.member_id,
+            address: found.address,
+            browser: found.browser,
+            created_at: found.created_at,
+            last_seen_at: found.last_seen_at,
+            expires_at: found.expires_at,
+        };
+        let (language, time_zone) = (found.language.as_deref(), found.time_zone.as_deref());
+        (row, Preferences::of_stored(language, time_zone))
+    }))
 }
 
 pub async fn list_sessions(

@@ -1,18 +1,22 @@
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store::{self, Destination};
 use crate::accounts::event::EventKind;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
+use crate::accounts::mails::recipient;
 use crate::accounts::members::member::{Membership, member_of, membership_in};
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::requested_language::Requested;
 use crate::infra::smtp::RenderedMail;
+use crate::infra::templates::tr;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -21,6 +25,8 @@ struct Sealed {
     address: String,
     code: String,
     token_hash: Vec<u8>,
+    #[serde(default)]
+    requested: Requested,
 }
 
 /// Sign-in mails to an unconfirmed owner: few, because somebody else may have opened the account
@@ -71,6 +77,7 @@ pub async fn send(
         address: email.as_str().to_owned(),
         code: secrets.code.clone(),
         token_hash: secrets.token_hash(),
+        requested: Requested::current(),
     };
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::SignIn, account_id, pixel_id: None };
@@ -128,14 +135,14 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     if !store::is_waiting(&mut connection, &sealed.token_hash, infra.clock.now()).await? {
         return Ok(None);
     }
-    let mut context = tera::Context::new();
-    context.insert("code", &sealed.code);
-    context.insert("minutes", &SIGN_IN_LIFE.num_minutes());
-    context.insert("base_url", infra.base_url());
+    let Sealed { address, code, requested, .. } = sealed;
+    let recipient = recipient::in_language_of(&mut connection, &address, requested).await?;
+    let minutes = SIGN_IN_LIFE.num_minutes();
     Ok(Some(RenderedMail {
-        to: Email::parse(&sealed.address)?.address().map_err(Error::internal)?,
-        subject: format!("{} signs you in to Assent", sealed.code),
-        context,
+        to: Email::parse(&address)?.address().map_err(Error::internal)?,
+        subject: tr("{{ code }} signs you in to Assent").with("code", &code),
+        values: json!({ "code": code, "minutes": minutes, "base_url": infra.base_url() }),
+        recipient,
         unsubscribe_url: None,
     }))
 }

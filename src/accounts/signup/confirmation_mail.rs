@@ -1,14 +1,17 @@
+use serde_json::json;
 use sqlx::PgConnection;
 
 use super::email_verification::EmailVerification;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::limits::mailbox;
+use crate::accounts::mails::recipient;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::has_newer_undecided;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, NewMail, Retry};
 use crate::infra::smtp::RenderedMail;
+use crate::infra::templates::tr;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -62,16 +65,20 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
             return Ok(if may_come_back { Draft::NotYet } else { Draft::NotNeeded });
         }
     }
-    let mut context = tera::Context::new();
-    context.insert("account", &Introduction::from(&account));
-    context.insert("verification_url", &verification.url(infra));
-    context.insert("disown_url", &verification.reject_signup_url(infra));
-    context.insert("code", verification.code());
-    context.insert("base_url", infra.base_url());
+    let (email, code) = (&account.email, verification.code());
+    let recipient =
+        recipient::in_language_of(&mut connection, email, verification.requested()).await?;
     Ok(Draft::RenderedMail(RenderedMail {
-        to: Email::parse(&account.email)?.address().map_err(Error::internal)?,
-        subject: format!("{} is your Assent code", verification.code()),
-        context,
+        to: Email::parse(email)?.address().map_err(Error::internal)?,
+        subject: tr("{{ code }} is your Assent code").with("code", code),
+        values: json!({
+            "account": Introduction::from(&account),
+            "verification_url": verification.url(infra),
+            "disown_url": verification.reject_signup_url(infra),
+            "code": code,
+            "base_url": infra.base_url(),
+        }),
+        recipient,
         unsubscribe_url: None,
     }))
 }

@@ -9,6 +9,7 @@ use crate::accounts::limits::retry_after::seconds;
 use crate::accounts::store::{self, ConfirmationCode};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::requested_language::Requested;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code, random_text};
 
 pub const VERIFICATION_LIFE: Duration = Duration::hours(24);
@@ -22,6 +23,8 @@ pub struct EmailVerification {
     code: String,
     #[serde(default)]
     replaced: Option<ConfirmationCode>,
+    #[serde(default)]
+    requested: Requested,
 }
 
 impl EmailVerification {
@@ -38,7 +41,7 @@ impl EmailVerification {
         let replaced = store::lock_confirmation_code(connection, account_id).await?;
         let code_hash = code_hash(account_id, &code);
         store::upsert_confirmation_code(connection, account_id, &code_hash, expires_at).await?;
-        Ok(Self { link_token, code, replaced })
+        Ok(Self { link_token, code, replaced, requested: Requested::current() })
     }
 
     /// Restores the replaced code, unless a newer one is valid, because this mail certainly does not arrive.
@@ -58,6 +61,11 @@ impl EmailVerification {
 
     pub fn code(&self) -> &str {
         &self.code
+    }
+
+    /// The language of the request that the mail answers.
+    pub fn requested(&self) -> Requested {
+        self.requested
     }
 
     pub fn reject_signup_url(&self, infra: &Infra) -> String {

@@ -3,6 +3,7 @@ use sqlx::{PgConnection, query, query_scalar};
 
 use super::events::delete_events_of;
 use crate::accounts::passkeys::store::delete_unused;
+use crate::accounts::preferences;
 use crate::error::Result;
 use crate::infra::events::delete_events_of_accounts;
 use crate::infra::outbox;
@@ -41,6 +42,7 @@ pub async fn delete_account_and_credentials(
     let accounts =
         query!("DELETE FROM accounts WHERE account_id = $1", id).execute(&mut *connection).await?;
     delete_unused(connection).await?;
+    preferences::delete_unused(connection).await?;
     Ok(Erased {
         accounts: accounts.rows_affected(),
         api_keys: api_keys.rows_affected(),

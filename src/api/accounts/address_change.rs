@@ -15,7 +15,7 @@ use crate::http::html::{Page, Template};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 
 described_routes![ask_whether_to_cancel, cancel];
 
@@ -68,14 +68,14 @@ async fn cancel(app: &State<App>, query: Query, body: Body) -> Result<Page> {
 }
 
 fn page(found: &Cancellable, token: &str) -> Page {
-    let heading = said("Keep the present address?");
+    let heading = tr("Keep the present address?");
     let content = context! { base_url: "", page_title: &heading, heading: &heading, found, token };
     Page::ok(Template::render("pages/address_change.html", content))
 }
 
 fn cancelled_page(ended: &Cancelled) -> Page {
-    let kept = said("The account {{ account }} keeps its address.");
-    let also = said(
+    let kept = tr("The account {{ account }} keeps its address.");
+    let also = tr(
         "Ended with the change: {{ keys }} key{{ keys | pluralize }}, {{ members }} member{{ members | pluralize }}, {{ sessions }} session{{ sessions | pluralize }}.",
     );
     let paragraphs = [
@@ -83,7 +83,7 @@ fn cancelled_page(ended: &Cancelled) -> Page {
         also.with("keys", ended.keys)
             .with("members", ended.members)
             .with("sessions", ended.sessions),
-        said("Sign in to the console to see which keys and members there are, and who did what."),
+        tr("Sign in to the console to see which keys and members there are, and who did what."),
     ];
-    Page::message(200, "ok", said("The change is cancelled"), &paragraphs)
+    Page::message(200, "ok", tr("The change is cancelled"), &paragraphs)
 }

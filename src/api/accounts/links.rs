@@ -24,7 +24,7 @@ use crate::http::html::{Page, Template, WantsHtml};
 use crate::http::query::Query;
 use crate::http::refusals::{self, Refuses};
 use crate::infra::Infra;
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 
 described_routes![verify, ask_whether_to_disown, reject_signup];
 
@@ -132,13 +132,13 @@ async fn reject_signup(app: &State<App>, html: WantsHtml, body: Body) -> Result<
 }
 
 fn confirmed_page(account: &Introduction, token: &str) -> Page {
-    let heading = said("Email confirmed");
+    let heading = tr("Email confirmed");
     let content = context! { base_url: "", page_title: heading, account, token };
     Page::ok(Template::render("pages/confirmed.html", content))
 }
 
 fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str) -> Page {
-    let heading = said("Did you not sign up?");
+    let heading = tr("Did you not sign up?");
     let RejectableSignup { account, in_use } = found;
     let api = infra.base_url();
     let content = context! { base_url: "", page_title: heading, account, in_use, api, token };
@@ -146,10 +146,10 @@ fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str
 }
 
 fn closed_page(account_id: &str) -> Page {
-    let closed = said("Account {{ account }} is deleted, with its keys and links.");
-    let next = said(
+    let closed = tr("Account {{ account }} is deleted, with its keys and links.");
+    let next = tr(
         "Whoever opened it can do nothing with it any more. Your address is free: you can sign up with it whenever you like.",
     );
     let paragraphs = [closed.with("account", account_id), next];
-    Page::message(200, "ok", said("Account closed"), &paragraphs)
+    Page::message(200, "ok", tr("Account closed"), &paragraphs)
 }

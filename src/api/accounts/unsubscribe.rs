@@ -16,7 +16,7 @@ use crate::http::html::{Page, Template};
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 
 described_routes![ask_whether_to_unsubscribe, unsubscribe];
 
@@ -66,7 +66,7 @@ async fn unsubscribe(app: &State<App>, query: Query, _body: Body) -> Result<Page
 
 fn page(found: &Unsubscribable, token: &str) -> Page {
     let Unsubscribable { account, switch, is_on } = found;
-    let heading = if *is_on { said("Turn these mails off?") } else { said("These mails are off") };
+    let heading = if *is_on { tr("Turn these mails off?") } else { tr("These mails are off") };
     let occasion = switch.occasion();
     let content = context! { base_url: "", page_title: &heading, heading: &heading, account, occasion, is_on, token };
     Page::ok(Template::render("pages/unsubscribe.html", content))

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const PAGE: i64 = 100;
@@ -112,38 +113,41 @@ async fn reached(
 }
 
 fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<Utc>) -> Notice {
-    let next = next_month(now).format("%-d %B %Y");
-    let month = now.format("%B");
+    let (today, next) = (now.date_naive(), Message::Day(next_month(now).date_naive()));
+    let month = Message::Month(today);
+    let (used, included) = (Message::Number(used), Message::Number(included));
     let (subject, first, second) = match percent {
         100 => (
-            format!("All contacts of {month} are used"),
-            format!(
-                "Your plan includes {included} new contacts a month, and all of them are used."
-            ),
-            format!(
-                "Until {next}, no new contacts are stored. The popup still asks, and existing contacts \
-                 are still updated. The allowance resets on {next}."
+            tr("All contacts of {{ month }} are used"),
+            tr("Your plan includes {{ included }} new contacts a month, and all of them are used."),
+            tr(
+                "Until {{ day }}, no new contacts are stored. The popup still asks, and existing contacts are still updated. The allowance resets on {{ day }}.",
             ),
         ),
         _ => (
-            format!("{percent}% of the contacts of {month} are used"),
-            format!("Your plan includes {included} new contacts a month. {used} of them are used."),
-            format!(
-                "You do not have to do anything. Once all are used, no new contacts are stored until the \
-                 allowance resets on {next}."
+            tr("{{ percent }} of the contacts of {{ month }} are used")
+                .with("percent", Message::WholePercent(percent.into())),
+            tr(
+                "Your plan includes {{ included }} new contacts a month. {{ used }} of them are used.",
+            )
+            .with("used", &used),
+            tr(
+                "You do not have to do anything. Once all are used, no new contacts are stored until the allowance resets on {{ day }}.",
             ),
         ),
     };
+    let of_included = tr("{{ used }} of {{ included }}").with("used", &used);
+    let of_year = tr("{{ month }} {{ year }} (UTC)").with("year", today.year());
     let url = format!("{}/console/account", infra.base_url());
     Notice {
-        subject,
-        paragraphs: vec![first, second],
+        subject: subject.with("month", &month),
+        paragraphs: vec![first.with("included", &included), second.with("day", &next)],
         facts: vec![
-            ("Month", format!("{month} {} (UTC)", now.year())),
-            ("Used", format!("{used} of {included}")),
-            ("Resets on", next.to_string()),
+            (tr("Month"), of_year.with("month", &month)),
+            (tr("Used"), of_included.with("included", &included)),
+            (tr("Resets on"), next),
         ],
-        link: Some(NoticeLink { label: "View your plan", url }),
+        link: Some(NoticeLink { label: tr("View your plan"), url }),
         ..Notice::default()
     }
 }

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const PAGE: i64 = 100;
@@ -97,20 +98,28 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 }
 
 fn notice(infra: &Infra, because: PausedBecause, ended_at: DateTime<Utc>) -> Notice {
-    let what = if because == PausedBecause::TrialEnded { "trial" } else { "subscription" };
+    let (subject, opening) = match because {
+        PausedBecause::TrialEnded => (
+            tr("Identification is paused: your Assent trial has ended"),
+            tr("Your trial ended on {{ time }}. Since then, new visitors are not identified."),
+        ),
+        PausedBecause::SubscriptionEnded | PausedBecause::ContactAllowanceReached => (
+            tr("Identification is paused: your Assent subscription has ended"),
+            tr(
+                "Your subscription ended on {{ time }}. Since then, new visitors are not identified.",
+            ),
+        ),
+    };
     let url = format!("{}/console/account#plan", infra.base_url());
     Notice {
-        subject: format!("Identification is paused: your Assent {what} has ended"),
+        subject,
         paragraphs: vec![
-            format!(
-                "Your {what} ended on {}. Since then, new visitors are not identified.",
-                ended_at.format("%-d %B %Y at %H:%M UTC")
+            opening.with("time", Message::Moment(ended_at)),
+            tr(
+                "The popup still asks, choices and receipts are still recorded, and your data is kept. To identify new visitors again, subscribe for 1 US dollar a month.",
             ),
-            "The popup still asks, choices and receipts are still recorded, and your data is \
-             kept. To identify new visitors again, subscribe for 1 US dollar a month."
-                .to_owned(),
         ],
-        link: Some(NoticeLink { label: "Subscribe", url }),
+        link: Some(NoticeLink { label: tr("Subscribe"), url }),
         ..Notice::default()
     }
 }

@@ -18,7 +18,7 @@ pub use self::template::Template;
 use super::header_value::list_of;
 use super::request_id::Arrival;
 use crate::error::Error;
-use crate::infra::templates::Said;
+use crate::infra::templates::Message;
 use crate::types::weighted::{Closeness, fit_of_media_type};
 
 const HTML: &str = "text/html";
@@ -112,7 +112,7 @@ impl Page {
     }
 
     /// A page of one heading and a few sentences. `tone` is `ok`, `problem`, or `calm`.
-    pub fn message(status: u16, tone: &str, heading: Said, paragraphs: &[Said]) -> Self {
+    pub fn message(status: u16, tone: &str, heading: Message, paragraphs: &[Message]) -> Self {
         let context =
             context! { base_url: "", page_title: &heading, heading: &heading, paragraphs, tone };
         Self::with_status(status, Template::render("pages/message.html", context))
@@ -121,8 +121,8 @@ impl Page {
     pub fn message_with_step(
         status: u16,
         tone: &str,
-        heading: Said,
-        paragraphs: &[Said],
+        heading: Message,
+        paragraphs: &[Message],
         step: Step,
     ) -> Self {
         let context = context! {

@@ -1,9 +1,12 @@
-//! The language of a reader of our own pages: the one of `?lang=`, else the one that was chosen and kept in a
-//! cookie, else the best of `Accept-Language`, else English.
+//! The language of a reader of our own pages: the one of `?lang=`, else the one that a signed-in person has
+//! stored, else the one that was chosen and kept in a cookie, else the best of `Accept-Language`, else English.
+//! Times are in the time zone that the person has stored, else in UTC.
 
+use chrono_tz::Tz;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
+use crate::accounts::preferences::Preferences;
 use crate::http::header_value::list_of;
 use crate::http::query::Query;
 use crate::infra::templates::language::{self, Language};
@@ -14,11 +17,26 @@ pub const PARAMETER: &str = "lang";
 const MARKDOWN: &str = "text/markdown";
 
 #[derive(Clone, Copy)]
-pub struct Reader(pub &'static Language);
+pub struct Reader {
+    pub language: &'static Language,
+    pub time_zone: Tz,
+}
+
+/// The stored preferences of the signed-in person of a request.
+struct Stored(Preferences);
 
 impl Reader {
     pub fn of(request: &Request<'_>) -> Self {
-        *request.local_cache(|| Self(language_of(request)))
+        *request.local_cache(|| {
+            let Stored(preferences) = request.local_cache(|| Stored(Preferences::default()));
+            let language = language_of(request, preferences.language);
+            Self { language, time_zone: preferences.time_zone }
+        })
+    }
+
+    /// Keeps what the signed-in person has stored, until the page is rendered.
+    pub fn prefer(request: &Request<'_>, preferences: Preferences) {
+        request.local_cache(|| Stored(preferences));
     }
 }
 
@@ -31,6 +49,18 @@ impl<'r> FromRequest<'r> for Reader {
     }
 }
 
+/// The language that was chosen in this browser.
+pub struct KeptLanguage(pub Option<&'static Language>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for KeptLanguage {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        Outcome::Success(Self(kept_language(request)))
+    }
+}
+
 /// Whether `Accept` names Markdown, and does not prefer HTML.
 pub fn wants_markdown(request: &Request<'_>) -> bool {
     let Some(accept) = list_of(request.headers(), "Accept") else { return false };
@@ -39,7 +69,18 @@ pub fn wants_markdown(request: &Request<'_>) -> bool {
     markdown.weight > 0 && markdown.closeness == Closeness::Name && markdown >= html
 }
 
-fn language_of(request: &Request<'_>) -> &'static Language {
+pub fn kept_language(request: &Request<'_>) -> Option<&'static Language> {
+    request.cookies().get(COOKIE).and_then(|cookie| language::find(cookie.value()))
+}
+
+/// The language that a request asks for, whoever makes it.
+pub fn requested_language(request: &Request<'_>) -> Option<&'static Language> {
+    let named = Query::of(request).present(PARAMETER).and_then(language::find);
+    let accepted = || language::accepted(&list_of(request.headers(), "Accept-Language")?);
+    named.or_else(|| kept_language(request)).or_else(accepted)
+}
+
+fn language_of(request: &Request<'_>, stored: Option<&'static Language>) -> &'static Language {
     if let Some(language) = Query::of(request).present(PARAMETER).and_then(language::find) {
         return language;
     }
@@ -47,7 +88,7 @@ fn language_of(request: &Request<'_>) -> &'static Language {
     if wants_markdown(request) {
         return language::english();
     }
-    let chosen = request.cookies().get(COOKIE).and_then(|cookie| language::find(cookie.value()));
     let accepted = || language::accepted(&list_of(request.headers(), "Accept-Language")?);
+    let chosen = stored.or_else(|| kept_language(request));
     chosen.or_else(accepted).unwrap_or_else(language::english)
 }

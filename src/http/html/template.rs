@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::reader::{PARAMETER, Reader};
 use crate::app::App;
 use crate::http::request_id::Arrival;
-use crate::infra::templates::TRANSLATED;
+use crate::infra::templates::is_translated;
 use crate::infra::templates::language::{self, Language};
 
 const HOME: &str = "pages/home.html";
@@ -34,11 +34,14 @@ impl Template {
     /// may open.
     pub fn html(self, request: &Request<'_>, is_public: bool) -> Option<Rendered> {
         let Self { name, mut values } = self;
-        if !TRANSLATED.contains(&name) {
+        let reader = Reader::of(request);
+        if !is_translated(name) {
+            language::english().localiser(reader.time_zone).localise(&mut values);
             let html = InEnglish::show(request.rocket(), name, values)?;
             return Some(Rendered { html, language: None });
         }
-        let Reader(language) = Reader::of(request);
+        let language = reader.language;
+        language.localiser(reader.time_zone).localise(&mut values);
         if let Value::Object(values) = &mut values {
             place(values, request, language, is_public && has_own_address(name, request));
         }
@@ -73,13 +76,13 @@ fn place(
     if matches!(Arrival::of(request).method, Method::Get | Method::Head) {
         let known = language::all().iter();
         let known = known.map(|one| json!({ "tag": one.tag, "name": one.name }));
-        values.insert("languages".to_owned(), known.collect());
-        values.insert("here".to_owned(), here(request).into());
+        values.insert("page_languages".to_owned(), known.collect());
+        values.insert("page_here".to_owned(), here(request).into());
     }
     if has_address {
         let base_url = request.rocket().state::<App>().map_or("", |app| app.infra.base_url());
         let address = format!("{base_url}{}", request.uri().path().as_str());
-        values.insert("address".to_owned(), address.into());
+        values.insert("page_address".to_owned(), address.into());
     }
 }
 

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::infra::smtp::RenderedMail;
+use crate::infra::smtp::rendered_mail::RenderedMail;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
 

@@ -1,5 +1,7 @@
 mod conversation;
 mod error;
+mod notice;
+pub mod rendered_mail;
 mod server;
 
 use std::time::Duration;
@@ -8,64 +10,20 @@ use lettre::address::{AddressError, Envelope};
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::{Address, Message};
-use serde::Serialize;
 use url::{Host, Url};
 use uuid::Uuid;
 
 use self::conversation::hand_over;
 pub use self::error::MailError;
+pub use self::notice::{Notice, NoticeLink, NoticeSection};
+use self::rendered_mail::Texts;
+pub use self::rendered_mail::{Recipient, RenderedMail};
 use self::server::SmtpServer;
 use super::metrics::MailMetrics;
-use super::templates;
 use crate::config::Config;
 use crate::types::email::with_ascii_domain;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(8);
-
-pub struct RenderedMail {
-    pub to: Address,
-    pub subject: String,
-    pub context: tera::Context,
-    /// The one-click unsubscribe address (RFC 8058), if there is one.
-    pub unsubscribe_url: Option<String>,
-}
-
-/// A notice to an account's owner, in English.
-#[derive(Debug, Default, Serialize)]
-pub struct Notice {
-    pub subject: String,
-    pub paragraphs: Vec<String>,
-    pub facts: Vec<(&'static str, String)>,
-    pub sections: Vec<NoticeSection>,
-    pub link: Option<NoticeLink>,
-    /// The account that it concerns, and its display name if it has one.
-    pub account_id: Option<String>,
-    pub account_name: Option<String>,
-    pub unsubscribe_url: Option<String>,
-}
-
-/// A part of a notice about one thing, such as a site.
-#[derive(Debug, Serialize)]
-pub struct NoticeSection {
-    pub title: String,
-    pub url: String,
-    pub facts: Vec<(&'static str, String)>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct NoticeLink {
-    pub label: &'static str,
-    pub url: String,
-}
-
-impl Notice {
-    pub fn rendered(self, to: Address, base_url: &str) -> Result<RenderedMail, MailError> {
-        let mut context = tera::Context::from_serialize(&self)?;
-        context.insert("base_url", base_url);
-        let Self { subject, unsubscribe_url, .. } = self;
-        Ok(RenderedMail { to, subject, context, unsubscribe_url })
-    }
-}
 
 /// Sends mails, or skips them all when no mail server is configured.
 #[derive(Clone)]
@@ -129,8 +87,7 @@ impl Mailer {
         template: &str,
         rendered: &RenderedMail,
     ) -> Result<Message, MailError> {
-        let text = templates::render(&format!("mail/{template}.txt"), &rendered.context)?;
-        let html = templates::render(&format!("mail/{template}.html"), &rendered.context)?;
+        let Texts { subject, text, html } = rendered.texts(template)?;
         // Passed explicitly instead of read back from the headers, which lose quoted local parts.
         let to = with_ascii_domain(&rendered.to).ok_or(AddressError::InvalidDomain)?;
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()])?;
@@ -146,7 +103,7 @@ impl Mailer {
             .message_id(Some(format!("<{message_id}@{}>", self.from.email.domain())))
             .from(self.from.clone())
             .to(Mailbox::new(None, to))
-            .subject(&rendered.subject)
+            .subject(subject)
             // RFC 3834: prevents automatic replies.
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
             .multipart(MultiPart::alternative_plain_html(text, html))?;

@@ -2,29 +2,26 @@
 
 pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
-/// The pages that every catalogue translates, and what they are made of. All others are in English.
-pub const TRANSLATED: &[&str] = &[
-    "console/code.html",
-    "console/open.html",
-    "console/sign_in.html",
-    "console/sign_up.html",
-    "layout.html",
-    "pages/address_change.html",
-    "pages/confirmed.html",
-    "pages/contact.html",
-    "pages/disown.html",
-    "pages/help.html",
-    "pages/help_article.html",
-    "pages/home.html",
-    "pages/message.html",
-    "pages/paper.html",
-    "pages/site_permission.html",
-    "pages/site_pixel.html",
-    "pages/status.html",
-    "pages/unsubscribe.html",
+/// Pages in English: documents for developers and the demo; and those whose texts come from the 39 languages of the popup.
+const NOT_TRANSLATED: [&str; 14] = [
+    "pages/demo.html",
+    "pages/demo_preview.html",
+    "pages/demo_result.html",
+    "pages/docs.html",
+    "pages/docs_chapters.html",
+    "pages/docs_reference.html",
+    "pages/error.html",
+    "pages/guide.html",
+    "pages/guide_tag.html",
+    "pages/guide_webhooks.html",
+    "pages/log.html",
+    "pages/policy.html",
+    "pages/topic.html",
+    "pages/your_data.html",
 ];
 
-const TEXTS: [&str; 3] = ["mail/", "snippets/", "texts/"];
+const MAILS: &str = "mail/";
+const TEXTS: [&str; 3] = [MAILS, "snippets/", "texts/"];
 const CATALOGUES: &str = "locales/";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +44,20 @@ fn part_of(name: &str) -> Part {
 
 pub fn embedded(part: Part) -> impl Iterator<Item = (&'static str, &'static str)> {
     EMBEDDED.iter().copied().filter(move |(name, _)| part_of(name) == part)
+}
+
+pub fn mails() -> impl Iterator<Item = (&'static str, &'static str)> {
+    EMBEDDED.iter().copied().filter(|(name, _)| name.starts_with(MAILS))
+}
+
+/// Whether every catalogue translates a page, or what pages are made of.
+pub fn is_translated(name: &str) -> bool {
+    part_of(name) == Part::Page && !NOT_TRANSLATED.contains(&name)
+}
+
+/// All templates that every catalogue translates.
+pub fn translated() -> impl Iterator<Item = (&'static str, &'static str)> {
+    EMBEDDED.iter().copied().filter(|(name, _)| is_translated(name)).chain(mails())
 }
 
 pub fn exists(name: &str) -> bool {

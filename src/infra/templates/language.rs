@@ -1,14 +1,17 @@
-//! The languages of our own pages: English, and those that have a catalogue in `templates/locales/`. The
+//! The languages of our own pages and mails: English, and those that have a catalogue in `templates/locales/`. The
 //! templates of a language are made at its first use, so that nobody pays for a language that nobody reads.
 
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use chrono_tz::Tz;
 use tera::{Context, Tera, Value};
 
 use super::catalogue::Catalogue;
-use super::embedded::{EMBEDDED, TRANSLATED};
-use super::said::teach;
-use super::segments::translated;
+use super::embedded::{EMBEDDED, is_translated, mails};
+use super::localiser::{Localiser, register_number};
+use super::paragraphs::paragraphs;
+use super::segments::{segments, translated};
 use crate::types::locales::best_of;
 
 const FOLDER: &str = "locales/";
@@ -24,6 +27,7 @@ pub struct Language {
     po: &'static str,
     catalogue: OnceLock<Catalogue>,
     engine: OnceLock<Tera>,
+    mails: OnceLock<Tera>,
 }
 
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
@@ -62,7 +66,8 @@ pub fn accepted(header: &str) -> Option<&'static Language> {
 
 impl Language {
     fn new(tag: &'static str, name: &'static str, po: &'static str) -> Self {
-        Self { tag, name, po, catalogue: OnceLock::new(), engine: OnceLock::new() }
+        let (catalogue, engine, mails) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { tag, name, po, catalogue, engine, mails }
     }
 
     pub fn is_english(&self) -> bool {
@@ -71,6 +76,10 @@ impl Language {
 
     pub fn catalogue(&self) -> &Catalogue {
         self.catalogue.get_or_init(|| Catalogue::of(self.po))
+    }
+
+    pub fn localiser(&self, time_zone: Tz) -> Localiser<'_> {
+        Localiser { catalogue: self.catalogue(), time_zone }
     }
 
     /// Renders a translated page, or a text of `texts/` in this language.
@@ -88,16 +97,41 @@ impl Language {
 
     fn make(&'static self) -> tera::Result<Tera> {
         let (mut tera, catalogue) = (Tera::default(), self.catalogue());
-        teach(&mut tera, catalogue);
+        register_number(&mut tera, catalogue);
         let papers = format!("texts/papers/{}/", self.tag);
         let templates = EMBEDDED.iter().filter_map(|(name, source)| {
             if name.starts_with(&papers) {
                 return Some((*name, (*source).to_owned()));
             }
             let find = |id: &str| catalogue.find_in(name, id).map(str::to_owned);
-            TRANSLATED.contains(name).then(|| (*name, translated(source, find)))
+            is_translated(name).then(|| (*name, translated(source, segments(source), find)))
         });
         tera.add_raw_templates(templates.collect::<Vec<_>>())?;
         Ok(tera)
     }
+
+    /// Renders a template of a mail.
+    pub fn render_mail(&'static self, name: &str, context: &Context) -> tera::Result<String> {
+        self.mails.get_or_init(|| self.make_mails()).render(name, context)
+    }
+
+    /// A mail is never missing: a template whose translation is invalid stays in English.
+    fn make_mails(&'static self) -> Tera {
+        let (mut tera, catalogue) = (Tera::default(), self.catalogue());
+        for (name, source) in mails() {
+            let find = |id: &str| catalogue.find_in(name, id).map(str::to_owned);
+            let own = translated(source, texts_of(name, source), find);
+            let added = tera.add_raw_template(name, &own).or_else(|error| {
+                tracing::error!(?error, name, language = self.tag, "a mail is not translated");
+                tera.add_raw_template(name, source)
+            });
+            added.expect("the embedded templates are valid");
+        }
+        tera
+    }
+}
+
+/// The places of the texts in a template of HTML or of plain text.
+pub fn texts_of(name: &str, source: &str) -> Vec<Range<usize>> {
+    if name.ends_with(".txt") { paragraphs(source) } else { segments(source) }
 }

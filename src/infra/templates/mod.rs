@@ -5,19 +5,23 @@
 pub mod catalogue;
 mod embedded;
 pub mod language;
-pub mod said;
+pub mod localiser;
+pub mod message;
+mod paragraphs;
 pub mod segments;
 mod tokens;
 
 use std::sync::LazyLock;
 
+use chrono_tz::Tz;
 use tera::{Context, Tera};
 
 use self::catalogue::Catalogue;
 use self::embedded::{Part, embedded};
-pub use self::embedded::{TRANSLATED, exists, text};
+pub use self::embedded::{exists, is_translated, text, translated};
 pub use self::language::Language;
-pub use self::said::{Said, said};
+pub use self::localiser::Localiser;
+pub use self::message::{Message, tr};
 
 /// Stands for the address of the service in texts that are made before it is known, or that must not change
 /// where the address contains a placeholder.
@@ -27,13 +31,12 @@ static IN_ENGLISH: LazyLock<Catalogue> = LazyLock::new(Catalogue::default);
 
 static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
     let mut tera = Tera::default();
-    said::teach(&mut tera, &IN_ENGLISH);
     tera.add_raw_templates(embedded(Part::Text)).expect("the embedded templates are valid");
     tera
 });
 
 pub fn add_pages_to(tera: &mut Tera) -> tera::Result<()> {
-    said::teach(tera, &IN_ENGLISH);
+    localiser::register_number(tera, &IN_ENGLISH);
     tera.add_raw_templates(embedded(Part::Page))
 }
 
@@ -44,12 +47,21 @@ pub fn name_in(language: &Language, folder: &str, file: &str) -> String {
 }
 
 /// A text where nobody has chosen a language.
-pub fn in_english(said: &Said) -> String {
-    IN_ENGLISH.said(said)
+pub fn in_english(message: &Message) -> String {
+    Localiser { catalogue: &IN_ENGLISH, time_zone: Tz::UTC }.text(message)
 }
 
 pub fn render(name: &str, context: &Context) -> tera::Result<String> {
     TEMPLATES.render(name, context)
+}
+
+/// Renders a template of a mail in a language.
+pub fn render_mail(
+    language: &'static Language,
+    name: &str,
+    context: &Context,
+) -> tera::Result<String> {
+    if language.is_english() { render(name, context) } else { language.render_mail(name, context) }
 }
 
 /// Markdown whose title is followed by the address of the index of all documents.
@@ -60,7 +72,7 @@ pub fn with_index(markdown: &str, base_url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::embedded::EMBEDDED;
+    use super::embedded::{EMBEDDED, mails};
     use super::*;
 
     #[test]
@@ -73,7 +85,7 @@ mod tests {
         assert_eq!(pages.len() + texts.len() + translations, EMBEDDED.len());
         assert!(texts.iter().all(|name| !pages.contains(name)));
         assert!(pages.contains(&"layout.html") && texts.contains(&"mail/notice.html"));
-        assert!(TRANSLATED.iter().all(|name| pages.contains(name)));
+        assert!(is_translated("console/layout.html") && !is_translated("pages/docs.html"));
     }
 
     #[test]
@@ -82,6 +94,12 @@ mod tests {
         for language in language::all().iter().filter(|language| !language.is_english()) {
             let page = language.render("pages/site_pixel.html", &values);
             assert!(page.is_ok_and(|page| page.contains("<main")), "{}", language.tag);
+            let find = |id: &str| language.catalogue().find(id).map(str::to_owned);
+            for (name, source) in mails() {
+                let own = segments::translated(source, language::texts_of(name, source), find);
+                let added = Tera::default().add_raw_template(name, &own);
+                assert!(added.is_ok(), "{}: {name}: {added:?}", language.tag);
+            }
         }
     }
 }

@@ -3,21 +3,20 @@
 
 use std::ops::Range;
 
-use super::tokens::{Kind, Token, is_tag, len_of_tera, tokens};
+use super::tokens::{Kind, Token, is_tag, is_words, len_of_tera, outside_of_tera, tokens};
 
-const ATTRIBUTES: [&str; 9] = [
+const ATTRIBUTES: [&str; 10] = [
     "alt",
     "aria-label",
     "data-copy",
     "data-copied",
+    "data-exists",
     "data-failed",
     "data-label",
     "data-select",
     "placeholder",
     "title",
 ];
-/// The same in all languages.
-const NAME: &str = "Assent";
 
 /// The places of the texts in a template, in their order.
 pub fn segments(source: &str) -> Vec<Range<usize>> {
@@ -41,10 +40,14 @@ pub fn id_of(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The template with the texts that are found. The others stay in English.
-pub fn translated(source: &str, find: impl Fn(&str) -> Option<String>) -> String {
+/// The template with the texts at those places that are found. The others stay in English.
+pub fn translated(
+    source: &str,
+    places: Vec<Range<usize>>,
+    find: impl Fn(&str) -> Option<String>,
+) -> String {
     let (mut text, mut at) = (String::with_capacity(source.len()), 0);
-    for place in segments(source) {
+    for place in places {
         let Some(found) = find(&id_of(&source[place.clone()])) else { continue };
         text.push_str(&source[at..place.start]);
         text.push_str(&found);
@@ -155,15 +158,6 @@ fn is_text(run: &[Token<'_>]) -> bool {
     depth != 0
 }
 
-fn is_words(text: &str) -> bool {
-    let mut rest = text.replace(NAME, "");
-    while let Some(at) = rest.find('&') {
-        let end = rest[at..].find(';').map_or(at + 1, |end| at + end + 1);
-        rest.replace_range(at..end, "");
-    }
-    rest.contains(char::is_alphabetic)
-}
-
 fn attributes(token: &Token<'_>, found: &mut Vec<Range<usize>>) {
     let tag = token.text;
     if !is_tag(tag) {
@@ -196,19 +190,6 @@ fn len_of_value(rest: &str) -> usize {
         }
     }
     rest.len()
-}
-
-fn outside_of_tera(value: &str) -> String {
-    let (mut outside, mut at) = (String::new(), 0);
-    while let Some(character) = value[at..].chars().next() {
-        if let Some(len) = len_of_tera(&value[at..]) {
-            at += len;
-        } else {
-            outside.push(character);
-            at += character.len_utf8();
-        }
-    }
-    outside
 }
 
 #[cfg(test)]
@@ -258,6 +239,9 @@ mod tests {
     fn what_is_found_replaces_its_text_only() {
         let find = |id: &str| (id == "One two").then(|| "Eins".to_owned());
         let source = "<p class=\"One\"> One\n two </p><p>Three</p>";
-        assert_eq!(translated(source, find), "<p class=\"One\"> Eins </p><p>Three</p>");
+        assert_eq!(
+            translated(source, segments(source), find),
+            "<p class=\"One\"> Eins </p><p>Three</p>"
+        );
     }
 }

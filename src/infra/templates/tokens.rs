@@ -10,6 +10,8 @@ const EMPTY: [&str; 2] = ["br", "wbr"];
 const OPAQUE: [&str; 5] = ["pre", "script", "style", "svg", "textarea"];
 /// Elements whose text is the same in all languages.
 const LITERAL: [&str; 3] = ["code", "kbd", "samp"];
+/// The same in all languages.
+const NAME: &str = "Assent";
 /// Statements that can be a part of a text.
 const CONDITIONS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
 
@@ -186,4 +188,26 @@ fn len_of_content(rest: &str, name: &str) -> usize {
         at = end + close.len();
     }
     rest.len()
+}
+
+pub fn is_words(text: &str) -> bool {
+    let mut rest = text.replace(NAME, "");
+    while let Some(at) = rest.find('&') {
+        let end = rest[at..].find(';').map_or(at + 1, |end| at + end + 1);
+        rest.replace_range(at..end, "");
+    }
+    rest.contains(char::is_alphabetic)
+}
+
+pub fn outside_of_tera(value: &str) -> String {
+    let (mut outside, mut at) = (String::new(), 0);
+    while let Some(character) = value[at..].chars().next() {
+        if let Some(len) = len_of_tera(&value[at..]) {
+            at += len;
+        } else {
+            outside.push(character);
+            at += character.len_utf8();
+        }
+    }
+    outside
 }

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, Postgres};
 
 use super::periods::Cutoffs;
 use super::store;
-use crate::accounts::{clients, passkeys, sessions, sign_in};
+use crate::accounts::{clients, passkeys, preferences, sessions, sign_in};
 use crate::contacts::delete_old_withdrawn;
 use crate::contacts::suppressions::delete_imports;
 use crate::contacts::withdrawal;
@@ -56,6 +56,7 @@ struct Deleted {
     client_invitations: u64,
     passkey_challenges: u64,
     passkeys: u64,
+    preferences: u64,
     oauth: u64,
     claims: u64,
     shared_links: u64,
@@ -110,6 +111,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
             passkeys::delete_expired_challenges(on, now, BATCH)
         }),
         passkeys: in_batches!(sweep, |on| passkeys::delete_unused(on)),
+        preferences: in_batches!(sweep, |on| preferences::delete_unused(on)),
         oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         shared_links: in_batches!(sweep, |on| sharing::delete_expired(on, now, BATCH)),

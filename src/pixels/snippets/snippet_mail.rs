@@ -1,6 +1,7 @@
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::snippet;
@@ -10,6 +11,7 @@ use crate::accounts::find_account;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
+use crate::accounts::mails::recipient;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, missing_field};
@@ -17,7 +19,9 @@ use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::find_claim;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::requested_language::Requested;
 use crate::infra::smtp::RenderedMail;
+use crate::infra::templates::tr;
 use crate::pixels::input::{OnPixel, offered_method};
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::setup::find_for;
@@ -73,8 +77,11 @@ struct AdmittedMail {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Recipient {
+struct Addressee {
     email: String,
+    /// The language of the person who has it sent.
+    #[serde(default)]
+    requested: Requested,
 }
 
 /// Mails a snippet. The immediate one goes out also where consent is on.
@@ -149,8 +156,9 @@ async fn put(
     until.map_or(Ok(()), |until| not_before(until, now, too_soon))?;
     mailbox::admit(&mut transaction, infra, now, email, too_soon).await?;
     let new = NewMail { kind, account_id: Some(caller.account_id()), pixel_id: Some(pixel_id) };
-    let recipient = Recipient { email: email.as_str().to_owned() };
-    let mail = infra.outbox.put(&mut transaction, new, &recipient).await?;
+    let requested = recipient::language_of_sender(&mut transaction, caller.address()).await?;
+    let addressee = Addressee { email: email.as_str().to_owned(), requested };
+    let mail = infra.outbox.put(&mut transaction, new, &addressee).await?;
     if mail.is_some() {
         store::update_snippet_mailed(&mut transaction, pixel_id, Some(now)).await?;
     }
@@ -178,7 +186,7 @@ async fn undo(
 
 /// Renders the mail; `None` once the pixel or the requesting account is gone.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
-    let recipient = infra.outbox.secrets::<Recipient>(mail)?;
+    let Addressee { email, requested } = infra.outbox.secrets(mail)?;
     let (Some(account_id), Some(pixel_id)) = (&mail.account_id, &mail.pixel_id) else {
         return Ok(None);
     };
@@ -187,22 +195,24 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let pixel = store::find_any_pixel(&mut connection, pixel_id).await?;
     let (Some(sender), Some(pixel)) = (sender, pixel) else { return Ok(None) };
     let base_url = infra.base_url();
-    let mut context = tera::Context::new();
-    context.insert("sender", &Introduction::from(&sender));
-    context.insert("domain", &pixel.domain);
-    context.insert("pixel_id", pixel_id);
     let asks = mail.kind == Kind::PresentSnippet && pixel.consent_enabled;
     let line = match asks {
         true => snippet::consent_tag(pixel_id, base_url),
         false => snippet::immediate(pixel_id, base_url),
     };
-    context.insert("asks", &asks);
-    context.insert("snippet", &line);
-    context.insert("base_url", base_url);
+    let recipient = recipient::in_language_of(&mut connection, &email, requested).await?;
     Ok(Some(RenderedMail {
-        to: Email::parse(&recipient.email)?.address().map_err(Error::internal)?,
-        subject: format!("Your Assent snippet for {}", pixel.domain),
-        context,
+        to: Email::parse(&email)?.address().map_err(Error::internal)?,
+        subject: tr("Your Assent snippet for {{ domain }}").with("domain", &pixel.domain),
+        values: json!({
+            "sender": Introduction::from(&sender),
+            "domain": pixel.domain,
+            "pixel_id": pixel_id,
+            "asks": asks,
+            "snippet": line,
+            "base_url": base_url,
+        }),
+        recipient,
         unsubscribe_url: None,
     }))
 }

@@ -1,15 +1,16 @@
 use serde::Serialize;
 
 use super::{HEIGHT, round_up};
+use crate::infra::templates::Message;
 
 const STEP: usize = 10;
 const GAP: usize = 1;
 
 pub struct Column<const KINDS: usize> {
     /// The tooltip, also for screen readers.
-    pub title: String,
+    pub title: Message,
     pub counts: [i64; KINDS],
-    pub mark: Option<String>,
+    pub mark: Option<Message>,
 }
 
 #[derive(Debug, Serialize)]
@@ -25,7 +26,7 @@ pub struct Bars {
 pub struct Bar {
     pub x: usize,
     pub width: usize,
-    pub title: String,
+    pub title: Message,
     pub parts: Vec<Part>,
 }
 
@@ -39,7 +40,7 @@ pub struct Part {
 #[derive(Debug, Serialize)]
 pub struct Mark {
     pub x: usize,
-    pub title: String,
+    pub title: Message,
 }
 
 impl Bars {
@@ -93,8 +94,8 @@ mod tests {
     use super::*;
 
     fn column(counts: [i64; 2], mark: Option<&str>) -> Column<2> {
-        let title = format!("{counts:?}");
-        Column { title, counts, mark: mark.map(str::to_owned) }
+        let title = Message::plain(format!("{counts:?}"));
+        Column { title, counts, mark: mark.map(Message::plain) }
     }
 
     fn plot(columns: Vec<Column<2>>) -> Bars {
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(parts[1], [part("no", 875, 125)]);
         assert_eq!(parts[2], []);
         assert_eq!(plot.bars.iter().map(|bar| bar.x).collect::<Vec<_>>(), [1, 11, 21]);
-        assert_eq!(plot.bars[1].title, "[0, 1]");
+        assert_eq!(plot.bars[1].title, Message::plain("[0, 1]"));
     }
 
     #[test]
@@ -127,8 +128,8 @@ mod tests {
     #[test]
     fn marks_stand_where_their_bars_begin() {
         let plot = plot(vec![column([1, 1], None), column([1, 1], Some("version 2"))]);
-        let marks = plot.marks.iter().map(|mark| (mark.x, &*mark.title)).collect::<Vec<_>>();
-        assert_eq!(marks, [(10, "version 2")]);
+        let marks = plot.marks.into_iter().map(|mark| (mark.x, mark.title)).collect::<Vec<_>>();
+        assert_eq!(marks, [(10, Message::plain("version 2"))]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use chrono::{Datelike, NaiveDate};
 
+use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::stats::{Counts, DayCounts};
 
 const MOST_DAYS: usize = 100;
@@ -18,18 +19,19 @@ impl Span {
     }
 
     /// 3 May 2026, or 3 to 9 May 2026.
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> Message {
         let (from, to) = (self.from, self.to);
-        let whole = to.format("%-d %B %Y");
         if from == to {
-            whole.to_string()
-        } else if from.year() != to.year() {
-            format!("{} to {whole}", from.format("%-d %B %Y"))
-        } else if from.month() != to.month() {
-            format!("{} to {whole}", from.format("%-d %B"))
-        } else {
-            format!("{} to {whole}", from.format("%-d"))
+            return Message::Day(to);
         }
+        let text = if from.year() != to.year() {
+            tr("{{ from }} to {{ to }}").with("from", Message::Day(from))
+        } else if from.month() != to.month() {
+            tr("{{ from }} to {{ to }}").with("from", Message::DayAndMonth(from))
+        } else {
+            tr("{{ day }} to {{ to }}").with("day", from.day())
+        };
+        text.with("to", Message::Day(to))
     }
 }
 
@@ -56,6 +58,7 @@ mod tests {
     use chrono::Days;
 
     use super::*;
+    use crate::infra::templates::in_english;
 
     fn days(count: u64) -> Vec<DayCounts> {
         let first = NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
@@ -83,7 +86,7 @@ mod tests {
     fn a_span_is_named_as_short_as_it_can_be() {
         let name = |from: &str, to: &str| {
             let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-            Span { from, to, counts: Counts::default() }.name()
+            in_english(&Span { from, to, counts: Counts::default() }.name())
         };
         assert_eq!(name("2026-05-03", "2026-05-03"), "3 May 2026");
         assert_eq!(name("2026-05-03", "2026-05-09"), "3 to 9 May 2026");

@@ -2,6 +2,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::infra::templates::Message;
+
 const STEP: usize = 4;
 const HEIGHT: i64 = 24;
 /// Half the stroke's width at both ends.
@@ -12,12 +14,12 @@ pub struct Sparkline {
     pub width: usize,
     pub height: i64,
     pub points: String,
-    pub title: String,
+    pub title: Message,
 }
 
 impl Sparkline {
     /// Counts in the order of time. If all are 0, the line is at the bottom.
-    pub fn of(counts: &[i64], title: String) -> Self {
+    pub fn of(counts: &[i64], title: Message) -> Self {
         let top = counts.iter().copied().max().unwrap_or(0).max(1);
         let room = i128::from(HEIGHT - 2 * EDGE);
         let mut points = String::new();
@@ -37,7 +39,7 @@ mod tests {
     use super::*;
 
     fn points(counts: &[i64]) -> String {
-        Sparkline::of(counts, String::new()).points
+        Sparkline::of(counts, Message::plain("")).points
     }
 
     #[test]
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn it_is_as_wide_as_its_days() {
-        assert_eq!(Sparkline::of(&[1; 30], String::new()).width, 116);
-        assert_eq!(Sparkline::of(&[], String::new()).width, 0);
+        assert_eq!(Sparkline::of(&[1; 30], Message::plain("")).width, 116);
+        assert_eq!(Sparkline::of(&[], Message::plain("")).width, 0);
     }
 }

@@ -23,6 +23,7 @@ use crate::accounts::sessions;
 use crate::error::{Error, Result};
 use crate::http::headers::page_policy_with_forms_to;
 use crate::infra::limits::per_client::Client;
+use crate::infra::templates::{Message, tr};
 use crate::oauth::authorization::{AuthorizationRequest, Unanswerable};
 
 pub fn routes() -> Vec<Route> {
@@ -33,10 +34,12 @@ pub const PATH: &str = "/oauth/authorize";
 
 const SCREEN: Screen<'static> = Screen {
     template: "console/authorize.html",
-    title: "Connect an app",
+    title: tr("Connect an app"),
     place: Place::Account,
     calls: &[],
 };
+
+const CANNOT: Message = tr("This app cannot be connected");
 
 struct RawQuery(String);
 
@@ -61,7 +64,7 @@ async fn ask(
     let oauth = &visitor.app.oauth;
     let request = match AuthorizationRequest::read(oauth, client.net(), &query).await {
         Ok(request) => request,
-        Err(why) => return unanswerable(why, |said| visitor_page(&visitor, said)),
+        Err(why) => return unanswerable(why, |reason| visitor_page(&visitor, reason)),
     };
     match member {
         Some(member) => page(&member, &request, &query, None, None).await,
@@ -74,7 +77,7 @@ async fn answer(member: Member<'_>, client: Client<'_>, form: Form) -> Result<An
     let (oauth, query) = (&member.app.oauth, form.text("request"));
     let request = match AuthorizationRequest::read(oauth, client.net(), &query).await {
         Ok(request) => request,
-        Err(why) => return unanswerable(why, |said| stated(&member, said)),
+        Err(why) => return unanswerable(why, |reason| stated(&member, reason)),
     };
     if form.get("answer") != Some("allow") {
         return Ok(Answer::Away(request.denied(oauth)));
@@ -98,19 +101,13 @@ fn unanswerable(why: Unanswerable, page: impl FnOnce(&str) -> Reply) -> Result<A
     }
 }
 
-fn visitor_page(visitor: &Visitor<'_>, said: &str) -> Reply {
-    visitor.page(
-        400,
-        "console/not_connected.html",
-        "This app cannot be connected",
-        context! { said },
-    )
+fn visitor_page(visitor: &Visitor<'_>, reason: &str) -> Reply {
+    visitor.page(400, "console/not_connected.html", CANNOT, context! { reason })
 }
 
-fn stated(member: &Member<'_>, said: &str) -> Reply {
-    let title = "This app cannot be connected";
-    let screen = Screen { template: "console/not_connected_here.html", title, ..SCREEN };
-    member.screen_with_status(400, screen, context! { said })
+fn stated(member: &Member<'_>, reason: &str) -> Reply {
+    let screen = Screen { template: "console/not_connected_here.html", title: CANNOT, ..SCREEN };
+    member.screen_with_status(400, screen, context! { reason })
 }
 
 async fn page(
@@ -150,7 +147,7 @@ async fn page(
         is_fresh: fresh::is_fresh(member),
         has_passkey: fresh::has_passkey(member).await?,
         error: wrong.map(|error| match error {
-            Error::ScopeNotAllowed => "Your role in this account does not allow that.".to_owned(),
+            Error::ScopeNotAllowed => tr("Your role in this account does not allow that."),
             error => sentence(error),
         }),
     };
@@ -166,13 +163,13 @@ fn proposed_for(member: &Member<'_>, asked: Scope) -> Scope {
     if may_grant(role, asked) { asked } else { role }
 }
 
-fn means(scope: Scope) -> &'static str {
+fn means(scope: Scope) -> Message {
     match scope {
-        Scope::Read => "see sites, choices, contacts, members and keys; change nothing",
-        Scope::Operate => {
-            "add and change sites, popups, contacts and webhooks; no deletions, keys, billing or account"
-        }
-        Scope::Full => "everything that you can do, except creating API keys",
+        Scope::Read => tr("see sites, choices, contacts, members and keys; change nothing"),
+        Scope::Operate => tr(
+            "add and change sites, popups, contacts and webhooks; no deletions, keys, billing or account",
+        ),
+        Scope::Full => tr("everything that you can do, except creating API keys"),
     }
 }
 

@@ -10,7 +10,8 @@
 //! 1. A file in the folder of its subject with routes below `/console`, each with a `Member` first and a
 //!    `Result<Reply, Refusal>`: `member.screen(…)` is a page, `Reply::to(…)` a redirect after a form, and `?` a
 //!    page with the refusal. A refusal that is about a field is shown beside it.
-//! 2. A template in `templates/console/` that extends `console/layout.html`, with the block `screen`. Every
+//! 2. A template in `templates/console/` that extends `console/layout.html`, with the block `screen`. Its texts are
+//!    translated; those that are made in Rust are a [`Message`](crate::infra::templates::Message). Every
 //!    form has `{% include "console/token.html" %}`. The pages' policy permits styles and scripts in `assets/` only.
 //! 3. For a screen of one site: an entry in [`kit::screen::SITE_SCREENS`], and `Place::Site`. For the account:
 //!    an entry in `ACCOUNT_SCREENS`, and `Place::AccountPart`. A step with a code is a [`kit::proof::Step`].
@@ -47,7 +48,7 @@ pub fn routes() -> Vec<Route> {
         sites::test_tag::routes(),
         sites::popup::routes(),
         sites::versions::routes(),
-        sites::popup_sample::routes(),
+        sites::popup::sample::routes(),
         sites::screenshots::routes(),
         sites::watch::routes(),
         visitors::people::routes(),
@@ -60,6 +61,7 @@ pub fn routes() -> Vec<Route> {
         account::account_mails::routes(),
         account::profile::routes(),
         account::passkeys::routes(),
+        account::preferences::routes(),
         account::members::routes(),
         account::events::routes(),
         account::events_table::routes(),

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::html::{Page, Reader};
 use crate::http::query::Query;
-use crate::infra::templates::{Said, said};
+use crate::infra::templates::{Message, tr};
 use crate::infra::uptime;
 use crate::web::layout::page;
 
@@ -24,15 +24,15 @@ const LONGEST_SEARCH: usize = 100;
 fn help(app: &State<App>, reader: Reader, query: Query) -> Page {
     let asked = query.present("q").unwrap_or_default();
     let asked = asked.chars().take(LONGEST_SEARCH).collect::<String>();
-    let content = context! { articles: search(&asked, reader.0), asked };
-    Page::for_everybody(page(&app.infra, "pages/help.html", said("Help"), content))
+    let content = context! { articles: search(&asked, reader.language), asked };
+    Page::for_everybody(page(&app.infra, "pages/help.html", tr("Help"), content))
 }
 
 #[get("/help/<slug>")]
 fn article(app: &State<App>, reader: Reader, slug: &str) -> Result<Page> {
-    let article = Article::find(slug, reader.0).ok_or(Error::NotFound)?;
+    let article = Article::find(slug, reader.language).ok_or(Error::NotFound)?;
     let title = article.title.clone();
-    let content = context! { body: article.html(), article, others: search("", reader.0) };
+    let content = context! { body: article.html(), article, others: search("", reader.language) };
     Ok(Page::for_everybody(page(&app.infra, "pages/help_article.html", &title, content)))
 }
 
@@ -44,7 +44,7 @@ fn contact(app: &State<App>) -> Page {
         address: &operator.address,
         email: operator.email.as_ref().map(ToString::to_string),
     };
-    Page::for_everybody(page(&app.infra, "pages/contact.html", said("Contact"), content))
+    Page::for_everybody(page(&app.infra, "pages/contact.html", tr("Contact"), content))
 }
 
 #[get("/status")]
@@ -59,17 +59,17 @@ async fn status(app: &State<App>) -> Page {
     };
     let days = history.iter().flatten().map(|day| {
         json!({
-            "day": Said::Day(day.day),
-            "availability": Said::Percent(day.percent()),
+            "day": Message::Day(day.day),
+            "availability": Message::Percent(day.percent()),
             "percent": day.percent(),
         })
     });
     let content = context! {
         works: history.is_some(),
         days: days.collect::<Vec<_>>(),
-        checked: Said::Moment(now),
+        checked: Message::Moment(now),
     };
-    Page::ok(page(&app.infra, "pages/status.html", said("Status"), content)).public()
+    Page::ok(page(&app.infra, "pages/status.html", tr("Status"), content)).public()
 }
 
 /// The pages that search engines may list (sitemaps.org).

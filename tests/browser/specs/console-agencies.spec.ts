@@ -91,7 +91,7 @@ test('the fourth site states the price and opens another account', async ({ page
   await page.goto(`${base}/console/sites/new`);
   await page.getByLabel('Domain').fill(freshHost());
   await page.getByRole('button', { name: 'Add site' }).click();
-  await expect(page.getByText('A fourth needs another account: 1 USD a month after a 30-day trial.')).toBeVisible();
+  await expect(page.getByText('One more needs another account: 1 USD a month after a 30-day trial.')).toBeVisible();
   await expect(page.getByRole('link', { name: 'Add client account' })).toBeVisible();
   await expectAccessible(page, 'new-site-full');
   await page.getByRole('link', { name: 'Open another account' }).click();

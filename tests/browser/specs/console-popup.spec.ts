@@ -12,7 +12,7 @@ test('a preview of the popup is shown beside its form, and updated with it', asy
   await page.getByLabel('Name', { exact: true }).fill('Shop & Sons');
   await expect(popup).toContainText('Shop & Sons');
   await expectAccessible(page, 'popup-sample');
-  await page.getByLabel('Language').selectOption('de');
+  await page.getByRole('combobox', { name: 'Language' }).selectOption('de');
   await expect(popup.getByRole('button', { name: 'Ablehnen' })).toBeVisible();
   await page.getByLabel('Colours', { exact: true }).selectOption('dark');
   await page.getByLabel('Device').selectOption('wide');
@@ -27,13 +27,13 @@ test('a preview of the popup is shown beside its form, and updated with it', asy
   await color.fill('#555555');
   // Changing a colour switches it on.
   await expect(own).toBeChecked();
-  await expect(page.getByText(/^Contrast too low: Dark: text \d\.\d : 1/)).toBeVisible();
+  await expect(page.getByText(/^Contrast too low: Dark: Text \d\.\d : 1/)).toBeVisible();
   // The service rejects colours that cannot be read. The preview shows that after its next update.
   const problem = page.getByRole('complementary', { name: 'Preview' }).getByRole('status');
   await expect(problem).not.toBeEmpty();
   await expectAccessible(page, 'popup-faint');
   await color.fill('#ffffff');
-  await expect(page.getByText('Contrast passes (WCAG AA).')).toBeVisible();
+  await expect(page.getByRole('status').filter({ hasText: 'Contrast passes (WCAG AA).' })).toBeVisible();
   await expect(popup).toHaveCSS('color', 'rgb(255, 255, 255)');
 
   await own.uncheck();

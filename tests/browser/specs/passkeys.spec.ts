@@ -1,28 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Page } from '@playwright/test';
+import { addAuthenticator, NO_AUTHENTICATOR } from '../support/authenticator';
 import { chromiumOnly } from '../support/browsers';
 import { expectAccessible, TIMEOUT_MS } from '../support/console';
 import { expect } from '../support/fixtures';
 import { test } from '../support/mail-service';
 
-/** Gives the browser an authenticator that stores passkeys and verifies its user. Returns what decides whether it does. */
-const addAuthenticator = async (page: Page) => {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return (isUserVerified: boolean) => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-};
-
-test('a passkey is added, signs in and is removed', chromiumOnly('only Chromium has virtual authenticators'), async ({ page, setup }) => {
+test('a passkey is added, signs in and is removed', chromiumOnly(NO_AUTHENTICATOR), async ({ page, setup }) => {
   test.setTimeout(TIMEOUT_MS);
   const { base } = setup.service;
   const email = `ann-${randomBytes(5).toString('hex')}@shop.example`;

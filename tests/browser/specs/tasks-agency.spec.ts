@@ -1,4 +1,4 @@
-import { addSite, expect, freshAddress, openAccount, openSite, signIn, takeCode, test } from '../support/task-setup';
+import { addSite, expect, freshAddress, freshHost, openAccount, openSite, signIn, takeCode, test } from '../support/task-setup';
 import { task } from '../support/tasks';
 
 test('task 8: an agency is invited to read, reads, and is removed', async ({ page, browser, setup }) => {
@@ -69,4 +69,52 @@ test('task 15: an agency with twelve sites in four accounts opens one of them', 
   await person.click('link', hosts[11]);
   await person.isAt(hosts[11]);
   person.end(5);
+});
+
+test('task 17: an agency adds a client, who confirms, and the client’s first site', async ({ page, browser, setup }) => {
+  const account = await openAccount(setup, 'Ann Agency');
+  const client = freshAddress('client');
+  const host = freshHost();
+  // An agency with another client, so that Sites leads to all sites.
+  const other = await openAccount(setup, 'Bakery');
+  await setup.change(
+    `INSERT INTO members (member_id, account_id, email, role, created_at) VALUES (gen_random_uuid(), $1, $2, 'operate', now())`,
+    other.id,
+    account.email,
+  );
+  await page.goto(`${setup.base}/console/sign-in`);
+  await page.getByLabel('Email address').fill(account.email);
+  await page.getByRole('button', { name: 'Send code' }).click();
+  await page.getByLabel('6-digit code').fill(await takeCode(setup, account.email));
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: /^(Switch to|Stay in) Ann Agency$/ }).click();
+
+  const person = task(page, 'task 17');
+  await person.start(`${setup.base}/console`);
+  await person.click('link', 'All sites of all your accounts');
+  await person.fill('Client’s email address', client);
+  await person.fill('Name of the account', 'Client Shop');
+  await person.click('button', 'Add client account');
+  await person.sees(/^Invitation sent\./);
+
+  const context = await browser.newContext({ locale: 'en-GB' });
+  const { text: offer = '' } = await setup.mailboxes.take(client, /wants to set up Assent for you$/);
+  person.goOn(await context.newPage());
+  await person.start(offer.match(/http\S+clients\/confirm\S+/)![0]);
+  await person.click('button', 'Confirm the account');
+  await person.isAt('Account confirmed');
+  await context.close();
+
+  const { text: confirmed = '' } = await setup.mailboxes.take(account.email, /^Your client has confirmed an Assent account/);
+  person.goOn(page);
+  await person.start(confirmed.match(/http\S+\/console\S*/)![0]);
+  await person.click('link', 'Switch account');
+  await person.click('button', 'Switch to Client Shop');
+  await person.isAt('Sites');
+  await person.click('link', 'Add site');
+  await person.fill('Domain', host);
+  await person.click('button', 'Add site');
+  await person.isAt('Popup and notice');
+  await person.sees(host);
+  person.end(7);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { record } from '../support/sample-data';
-import { expect, openSite, putPage, signIn, storePerson, TaskSite, test as plain } from '../support/task-setup';
+import { expect, openSite, signIn, storePerson, TaskSite, test as plain, waitForProof } from '../support/task-setup';
 import { task } from '../support/tasks';
 
 const BUYER = 'ann@buyer.example';
@@ -22,8 +22,7 @@ const test = plain.extend<object, { proved: Proved }>({
       const { base, pixel } = site;
       const receipt = await record(site, 'v-1', 'accepted');
       await storePerson(site, 'Ann Smith', BUYER, 'v-1');
-      const proof = `${base}/v1/consent/proof?pixel_id=${pixel.id}&visitor_id=v-1`;
-      await expect.poll(async () => (await fetch(proof)).status, { timeout: 90_000 }).toBe(200);
+      await waitForProof(site, 'v-1');
       const folder = await mkdtemp(join(tmpdir(), 'assent-evidence-'));
       const context = await browser.newContext({ locale: 'en-GB' });
       const page = await context.newPage();
@@ -76,39 +75,6 @@ test('task 4: an officer erases a person who asked by mail, and nothing is left'
   person.end(5);
   await person.click('link', 'Choices');
   await person.sees(/^No choices yet/);
-});
-
-test('task 16: a visitor complains in German, an officer refuses in German, and the visitor reads it', async ({ page, browser, setup }) => {
-  const site = await openSite(setup);
-  const { account, pixel } = site;
-  await signIn(page, setup, account.email);
-  const context = await browser.newContext({ locale: 'de-DE' });
-  const visitor = await context.newPage();
-  const person = task(visitor, 'task 16');
-  await person.start(await putPage(site));
-  await person.click('button', 'Zustimmen');
-  await person.sees('Ihre Auswahl wurde gespeichert.');
-  await person.click('button', 'Ihre Datenschutz-Auswahl');
-  const data = await person.openTab('link', 'Ihre Daten');
-  await person.click('button', 'Die Website bitten, meine Daten zu löschen');
-  await person.click('button', 'Anfrage senden');
-  await person.sees(/^Ihre Anfrage wurde gesendet/);
-
-  const { text = '' } = await setup.mailboxes.take(account.email, new RegExp(`^A visitor of ${pixel.host} asks to be erased`));
-  person.goOn(page);
-  await person.start(text.match(/http\S+\/requests/)![0]);
-  await person.click('link', /^Review/);
-  await person.fill('Reason', 'Die Rechnungen müssen wir zehn Jahre aufbewahren (§ 147 AO).');
-  await person.click('button', 'Refuse the request');
-  await person.sees('The request is refused, with your reason.');
-
-  await data.reload();
-  person.goOn(data);
-  await person.sees(/^Die Website hat die Löschung am .* abgelehnt\. Ihre Begründung:/);
-  await person.sees('Die Rechnungen müssen wir zehn Jahre aufbewahren (§ 147 AO).');
-  await person.sees('Sie können sich darüber bei einer Datenschutzbehörde beschweren.');
-  person.end(7);
-  await context.close();
 });
 
 test('task 19: an auditor without an account checks the evidence', async ({ page, setup, proved }) => {

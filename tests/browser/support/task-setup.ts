@@ -127,7 +127,7 @@ export const freshAddress = (name: string): string => `${name}-${randomBytes(5).
 
 /** The six digits of the newest mail with a code. */
 export const takeCode = async ({ mailboxes }: Setup, address: string): Promise<string> => {
-  const { subject = '' } = await mailboxes.take(address, /^\d{6} (is your Assent code|signs you in)/);
+  const { subject = '' } = await mailboxes.take(address, /^\d{6} /);
   return subject.slice(0, 6);
 };
 
@@ -149,12 +149,23 @@ export const addSite = async ({ base }: Setup, account: Account, host = freshHos
 export const openSite = async (setup: Setup, host?: string): Promise<TaskSite> =>
   addSite(setup, await openAccount(setup), host);
 
+const hashOf = (email: string): string => createHash('sha256').update(email).digest('hex');
+
 /** Stores a person with a name and an address, by default without a visitor. */
 export const storePerson = ({ base, pixel }: TaskSite, name: string, email: string, visitor_id?: string): Promise<unknown> => {
-  const hem = createHash('sha256').update(email).digest('hex');
-  const contacts = [{ hem, contact: { name, email }, visitor_id }];
+  const contacts = [{ hem: hashOf(email), contact: { name, email }, visitor_id }];
   return post(`${base}/v1/pixels/${pixel.id}/contacts`, { contacts }, pixel.key);
 };
+
+/** Waits until the choice of a visitor is in the public log, so that there is evidence of it. */
+export const waitForProof = ({ base, pixel }: TaskSite, visitor: string): Promise<void> => {
+  const proof = `${base}/v1/consent/proof?pixel_id=${pixel.id}&visitor_id=${visitor}`;
+  return expect.poll(async () => (await fetch(proof)).status, { timeout: 90_000 }).toBe(200);
+};
+
+/** Records that a person has asked by mail to be erased. */
+export const recordRequest = ({ base, pixel }: TaskSite, email: string): Promise<unknown> =>
+  post(`${base}/v1/pixels/${pixel.id}/erasure-requests`, { hem: hashOf(email) }, pixel.key);
 
 /** Puts a page with the snippet on the site, and returns its address. */
 export const putPage = async ({ pixel, policy }: TaskSite): Promise<string> => {

@@ -1,4 +1,5 @@
 import { Download, Locator, Page, test } from '@playwright/test';
+import { CLICKS } from './clicks-reporter';
 import { expect } from './fixtures';
 
 type Role = Parameters<Page['getByRole']>[0];
@@ -24,6 +25,8 @@ export interface Task {
   download(role: Role, name: Name): Promise<Download>;
   /** Clicks a link that opens a tab, and goes on there. Returns the tab. */
   openTab(role: Role, name: Name): Promise<Page>;
+  /** Selects and copies the whole text of a field, which is one click, and returns it. */
+  copy(label: Name): Promise<string>;
   /** Goes on as another person, or in another tab. */
   goOn(page: Page): void;
   /** Expects a visible text on the page. */
@@ -51,7 +54,7 @@ export const task = (first: Page, title: string): Task => {
     unfold: (summary) => press(page.getByText(summary, { exact: true })),
     choose: async (label, value) => {
       clicks += 1;
-      await field(label).selectOption(value);
+      await find('combobox', label).selectOption(value);
     },
     chooseFile: async (label, path) => {
       clicks += 1;
@@ -73,13 +76,21 @@ export const task = (first: Page, title: string): Task => {
       page = await opening;
       return page;
     },
+    copy: async (label) => {
+      await press(field(label));
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.press('ControlOrMeta+C');
+      return field(label).evaluate(({ value, selectionStart, selectionEnd }: HTMLTextAreaElement) =>
+        value.slice(selectionStart, selectionEnd),
+      );
+    },
     goOn: (next) => {
       page = next;
     },
     sees: (text) => expect(page.getByText(text).first()).toBeVisible(),
     isAt: (heading) => expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible(),
     end: (limit) => {
-      test.info().annotations.push({ type: 'clicks', description: `${title}: ${clicks} clicks` });
+      test.info().annotations.push({ type: CLICKS, description: `${title}: ${clicks} of at most ${limit} clicks` });
       expect(clicks, `${title} takes at most ${limit} clicks`).toBeLessThanOrEqual(limit);
     },
   };

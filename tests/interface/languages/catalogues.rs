@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use assent::infra::templates::catalogue::{Entry, entries};
-use assent::infra::templates::language::{Language, all};
-use assent::infra::templates::said::{DAY, MOMENT, MONTH, MONTHS, NUMBER};
-use assent::infra::templates::segments::{id_of, segments};
-use assent::infra::templates::{TRANSLATED, text};
+use assent::infra::templates::language::{Language, all, texts_of};
+use assent::infra::templates::localiser::{FORMS, MONTH, MONTHS};
+use assent::infra::templates::segments::id_of;
+use assent::infra::templates::translated;
 use regex::Regex;
 
 fn others() -> impl Iterator<Item = &'static Language> {
@@ -24,15 +25,15 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files.map(|entry| entry.unwrap().into_path()).filter(|path| path.is_file()).collect()
 }
 
-/// The arguments of `said` in the source, without its tests.
-fn said_in_source() -> BTreeSet<String> {
-    let said = Regex::new(r#"\bsaid\(\s*"((?:[^"\\]|\\.)*)""#).unwrap();
+/// The arguments of `tr` in the source, without its tests.
+fn messages_in_source() -> BTreeSet<String> {
+    let message = Regex::new(r#"\btr\(\s*"((?:[^"\\]|\\.)*)""#).unwrap();
     let mut texts = BTreeSet::new();
     for path in files(&repository().join("src")) {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let source = fs::read_to_string(&path).unwrap();
             let source = source.split("#[cfg(test)]").next().unwrap();
-            let found = said.captures_iter(source).map(|found| found[1].replace("\\\"", "\""));
+            let found = message.captures_iter(source).map(|found| found[1].replace("\\\"", "\""));
             texts.extend(found);
         }
     }
@@ -40,12 +41,11 @@ fn said_in_source() -> BTreeSet<String> {
 }
 
 fn needed() -> BTreeSet<String> {
-    let mut needed = said_in_source();
-    for name in TRANSLATED {
-        let source = text(name);
-        needed.extend(segments(source).into_iter().map(|place| id_of(&source[place])));
+    let mut needed = messages_in_source();
+    for (name, source) in translated() {
+        needed.extend(texts_of(name, source).into_iter().map(|place| id_of(&source[place])));
     }
-    needed.extend([DAY, MOMENT, NUMBER].map(str::to_owned));
+    needed.extend(FORMS.map(str::to_owned));
     needed
 }
 
@@ -58,7 +58,7 @@ fn catalogue(language: &Language) -> Vec<Entry> {
 #[test]
 fn every_catalogue_translates_what_is_shown_and_nothing_else() {
     let needed = needed();
-    assert!(needed.len() > 250 && needed.contains("Help") && needed.contains("Sign in"));
+    assert!(needed.len() > 1500 && needed.contains("Help") && needed.contains("Sign in"));
     for language in others() {
         let entries = catalogue(language);
         let has = |id: &str| entries.iter().any(|entry| entry.id == id && !entry.text.is_empty());
@@ -70,7 +70,7 @@ fn every_catalogue_translates_what_is_shown_and_nothing_else() {
             let is_used = match context.as_str() {
                 MONTH => MONTHS.contains(&id.as_str()),
                 "" => needed.contains(id),
-                name => needed.contains(id) && TRANSLATED.contains(&name),
+                name => needed.contains(id) && translated().any(|(known, _)| known == name),
             };
             assert!(is_used, "{}: {context} {id} is not used", language.tag);
         }
@@ -78,23 +78,27 @@ fn every_catalogue_translates_what_is_shown_and_nothing_else() {
     }
 }
 
-fn matches(pattern: &str, text: &str) -> Vec<String> {
-    let pattern = Regex::new(pattern).unwrap();
+fn matches(pattern: &Regex, text: &str) -> Vec<String> {
     let mut found = pattern.captures_iter(text).map(|it| id_of(&it[1])).collect::<Vec<_>>();
     found.sort();
     found
 }
 
-const VALUE: &str = r"\{\{-?(.*?)-?\}\}";
-const STATEMENT: &str = r"\{%-?(.*?)-?%\}";
-const TERA: &str = r"\{[{%].*?[%}]\}";
-
-fn without_tera(text: &str) -> String {
-    Regex::new(TERA).unwrap().replace_all(text, "").into_owned()
+macro_rules! pattern {
+    ($name:ident, $pattern:expr) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).unwrap());
+    };
 }
 
+pattern!(VALUE, r"\{\{-?(.*?)-?\}\}");
+pattern!(STATEMENT, r"\{%-?(.*?)-?%\}");
+pattern!(TERA, r"\{[{%].*?[%}]\}");
+pattern!(TAG, "(</?[a-z][^<>]*>)");
+pattern!(TEXT_OR_FILTER, r#""[^"]*"|\|\s*[a-z_]+"#);
+pattern!(NAME, r"([a-z_][a-z_0-9.]*)");
+
 fn tags(text: &str) -> Vec<String> {
-    matches("(</?[a-z][^<>]*>)", &without_tera(text))
+    matches(&TAG, &TERA.replace_all(text, ""))
 }
 
 /// The names of values in all expressions, which a translation may put into other conditions.
@@ -114,10 +118,8 @@ fn names(text: &str) -> BTreeSet<String> {
         "or",
         "value",
     ];
-    let inside = [matches(VALUE, text), matches(STATEMENT, text)].concat().join(" ; ");
-    let plain =
-        Regex::new(r#""[^"]*"|\|\s*[a-z_]+"#).unwrap().replace_all(&inside, " ").into_owned();
-    let names = matches(r"([a-z_][a-z_0-9.]*)", &plain).into_iter();
+    let inside = [matches(&VALUE, text), matches(&STATEMENT, text)].concat().join(" ; ");
+    let names = matches(&NAME, &TEXT_OR_FILTER.replace_all(&inside, " ")).into_iter();
     names.filter(|name| !WORDS.contains(&name.as_str())).collect()
 }
 
@@ -126,13 +128,13 @@ fn a_translation_has_the_tags_and_values_of_its_source() {
     for language in others() {
         for Entry { context, id, text } in catalogue(language) {
             let tag = language.tag;
-            if context == MONTH || [DAY, MOMENT, NUMBER].contains(&id.as_str()) {
+            if context == MONTH || FORMS.contains(&id.as_str()) {
                 continue;
             }
             assert_eq!(tags(&id), tags(&text), "{tag}: {text}");
             assert_eq!(names(&id), names(&text), "{tag}: {text}");
-            let known = matches(VALUE, &id);
-            let values = matches(VALUE, &text);
+            let known = matches(&VALUE, &id);
+            let values = matches(&VALUE, &text);
             assert!(values.iter().all(|value| known.contains(value)), "{tag}: {text}");
             assert_eq!(text.trim(), text, "{tag}: {text}");
             assert!(!text.contains("  "), "{tag}: {text}");
@@ -161,9 +163,16 @@ fn the_page_that_verifies_proofs_has_the_same_texts_in_every_language() {
     }
 }
 
+pattern!(HEADING, r"(?m)^(#+) ");
+pattern!(LINK, r"\]\(([^)]*)\)");
+pattern!(CODE, r"`([^`]*)`");
+pattern!(ITEM, r"(?m)^(-|[0-9]\.) ");
+pattern!(ROW, r"(?m)^(\|)");
+
 #[test]
 fn a_translated_markdown_text_has_the_parts_of_its_source() {
     let folder = repository().join("templates/texts");
+    let patterns = [&*HEADING, &*LINK, &*CODE, &*ITEM, &*ROW, &*VALUE, &*STATEMENT];
     let mut compared = 0;
     for name in ["help", "papers"] {
         let sources = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
@@ -172,15 +181,7 @@ fn a_translated_markdown_text_has_the_parts_of_its_source() {
             for language in others() {
                 let own = path.parent().unwrap().join(language.tag).join(path.file_name().unwrap());
                 let text = fs::read_to_string(&own).unwrap_or_else(|_| panic!("{}", own.display()));
-                for pattern in [
-                    r"(?m)^(#+) ",
-                    r"\]\(([^)]*)\)",
-                    r"`([^`]*)`",
-                    r"(?m)^(-|[0-9]\.) ",
-                    r"(?m)^(\|)",
-                    VALUE,
-                    STATEMENT,
-                ] {
+                for pattern in patterns {
                     let expected = matches(pattern, &source);
                     assert_eq!(matches(pattern, &text), expected, "{pattern} in {}", own.display());
                 }

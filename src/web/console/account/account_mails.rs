@@ -7,7 +7,7 @@ use crate::accounts::mails::preferences::{ChangeMailPreferences, MailChange, Rea
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::scope::Scope;
 use crate::http::query::Query;
-use crate::infra::templates::Said;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -20,7 +20,7 @@ pub fn routes() -> Vec<Route> {
 
 const MAILS: Screen<'static> = Screen {
     template: "console/mails.html",
-    title: "Email notifications",
+    title: tr("Email notifications"),
     place: Place::AccountPart("mails"),
     calls: &["GET /v1/account/mails", "PATCH /v1/account/mails"],
 };
@@ -28,22 +28,22 @@ const MAILS: Screen<'static> = Screen {
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
-    title: &'static str,
-    occasion: Said,
+    title: Message,
+    occasion: Message,
     is_on: bool,
 }
 
-pub fn title(switch: MailSwitch) -> &'static str {
+pub fn title(switch: MailSwitch) -> Message {
     match switch {
-        MailSwitch::TrialEnding => "The trial ends",
-        MailSwitch::Allowance => "80% or 100% of monthly contacts used",
-        MailSwitch::PaymentFailed => "A payment fails, or the subscription ends",
-        MailSwitch::KeyExpiring => "An API key expires soon",
-        MailSwitch::TagVanished => "A snippet is missing",
-        MailSwitch::PixelEnding => "An unused site is removed",
-        MailSwitch::ErasureRequests => "New erasure requests",
-        MailSwitch::Silence => "A site breaks or recovers",
-        MailSwitch::WeeklyDigest => "Weekly digest",
+        MailSwitch::TrialEnding => tr("The trial ends"),
+        MailSwitch::Allowance => tr("80% or 100% of monthly contacts used"),
+        MailSwitch::PaymentFailed => tr("A payment fails, or the subscription ends"),
+        MailSwitch::KeyExpiring => tr("An API key expires soon"),
+        MailSwitch::TagVanished => tr("A snippet is missing"),
+        MailSwitch::PixelEnding => tr("An unused site is removed"),
+        MailSwitch::ErasureRequests => tr("New erasure requests"),
+        MailSwitch::Silence => tr("A site breaks or recovers"),
+        MailSwitch::WeeklyDigest => tr("Weekly digest"),
     }
 }
 
@@ -61,7 +61,7 @@ async fn mails(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         rows: MailSwitch::ALL.iter().map(row).collect::<Vec<_>>(),
         may_change: member.member.role == Scope::Full,
         sends_mail: member.app.infra.outbox.mailer.is_configured(),
-        notice: query.get("done").filter(|&done| done == "saved").map(|_| "Saved."),
+        notice: query.get("done").filter(|&done| done == "saved").map(|_| tr("Saved.")),
     };
     Ok(member.screen(MAILS, content))
 }

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use crate::accounts::grants::{self, GrantView, OfGrant, RevokeGrant};
 use crate::accounts::scope::Scope;
 use crate::error::Result;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::{day, role_name};
+use crate::web::console::kit::words::role_name;
 
 pub fn routes() -> Vec<Route> {
     routes![disconnect]
@@ -24,8 +25,8 @@ pub async fn rows(member: &Member<'_>) -> Result<Vec<Value>> {
             "host": grant.host,
             "may": role_name(grant.scope),
             "made_by": grant.made_by,
-            "created": day(grant.created_at.0),
-            "used": grant.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
+            "created": Message::DayOf(grant.created_at.0),
+            "used": grant.last_used_at.map_or(tr("never"), |time| Message::DayOf(time.0)),
         })
     };
     Ok(grants::list_seen(&member.app.infra, own).await?.into_iter().map(row).collect())

@@ -5,6 +5,7 @@ use crate::billing::checkout::OpenCheckout;
 use crate::billing::payer::PayerRequest;
 use crate::billing::portal::OpenBillingPortal;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -16,10 +17,10 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// Shows a link to the provider, because the pages' policy permits forms to this service only.
-fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: &str, url: &str) -> Reply {
+fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: Message, url: &str) -> Reply {
     let screen = Screen {
         template: "console/way_out.html",
-        title: "To the payment provider",
+        title: tr("To the payment provider"),
         place: Place::Account,
         calls,
     };
@@ -38,13 +39,17 @@ async fn subscribe(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
         opened => opened?,
     };
     let calls = &["POST /v1/accounts/{account_id}/checkout"];
-    Ok(way_out(&member, calls, "Pay there", &opened.url))
+    let what = tr("Pay there, on the provider’s own page. We never see your card.");
+    Ok(way_out(&member, calls, what, &opened.url))
 }
 
 async fn portal(member: &Member<'_>) -> Result<Reply> {
     let opened = member.ask::<OpenBillingPortal>(payer(member)).await?;
     let calls = &["POST /v1/accounts/{account_id}/portal"];
-    Ok(way_out(member, calls, "See invoices, change the card or cancel there", &opened.url))
+    let what = tr(
+        "See invoices, change the card or cancel there, on the provider’s own page. We never see your card.",
+    );
+    Ok(way_out(member, calls, what, &opened.url))
 }
 
 #[post("/console/account/billing", data = "<_form>")]

@@ -2,13 +2,14 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use rocket::{Route, get, routes};
 use uuid::Uuid;
 
-use super::events::what;
+use super::event_words::what;
 use crate::accounts::activity_log::{EventQuery, ReadAccountEvents};
 use crate::accounts::event::EventView;
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::http::csv::Csv;
 use crate::http::query::Query;
+use crate::infra::templates::in_english;
 use crate::receipts::days::day;
 use crate::types::csv;
 use crate::web::console::kit::member::{Asker, Member};
@@ -44,7 +45,7 @@ fn end_of(day: NaiveDate) -> Option<Uuid> {
 fn line(event: &EventView) -> [String; 5] {
     [
         rfc3339(event.happened_at.0),
-        what(&event.kind).trim_end_matches(':').to_owned(),
+        in_english(&what(&event.kind)).trim_end_matches(':').to_owned(),
         event.kind.clone(),
         event.subject.clone().unwrap_or_default(),
         event.actor.clone(),

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use crate::contacts::suppressions::entry::{ImportProgress, ImportStatus, PlacedImport};
 use crate::contacts::suppressions::import::{OfImport, ShowSuppressionImport};
 use crate::error::Result;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{moment, number, percent};
+use crate::web::console::kit::words::percent;
 
 pub fn routes() -> Vec<Route> {
     routes![import]
@@ -27,7 +28,7 @@ async fn import(member: Member<'_>, import_id: &str) -> Result<Reply, Refusal> {
     let status = member.ask::<ShowSuppressionImport>(request).await?;
     let screen = Screen {
         template: "console/import.html",
-        title: "A list of people",
+        title: tr("A list of people"),
         place: Place::AccountPart("suppressed"),
         calls: &["GET /v1/suppressions/imports/{import_id}"],
     };
@@ -39,21 +40,23 @@ async fn import(member: Member<'_>, import_id: &str) -> Result<Reply, Refusal> {
 }
 
 fn counts(import: &ImportStatus) -> Value {
+    let part = percent(import.read, import.lines).unwrap_or(100);
     json!({
         "id": import.import_id,
         "is_done": import.status == ImportProgress::Done,
-        "lines": number(import.lines),
-        "read": number(import.read),
-        "part": percent(import.read, import.lines).unwrap_or(100),
-        "added": number(import.added),
-        "erased": number(import.erased),
-        "rejected": number(import.rejected),
+        "lines": Message::Number(import.lines),
+        "read": Message::Number(import.read),
+        "part": part,
+        "percent": Message::WholePercent(part),
+        "added": Message::Number(import.added),
+        "erased": Message::Number(import.erased),
+        "rejected": Message::Number(import.rejected),
         "has_rejected": import.rejected > 0,
     })
 }
 
 pub fn row(placed: &PlacedImport) -> Value {
     let mut row = counts(&placed.status);
-    row["when"] = json!(moment(placed.created_at));
+    row["when"] = json!(Message::Moment(placed.created_at));
     row
 }

@@ -11,8 +11,8 @@ use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::scope::Scope;
 use crate::error::Result;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::receipts::export::Lines;
-use crate::types::text::listed;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::{Member, Visitor};
@@ -20,7 +20,7 @@ use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{count, number};
+use crate::web::console::kit::words::counted;
 use crate::web::console::sign_in::fresh::{self, has_passkey, is_fresh};
 
 pub fn routes() -> Vec<Route> {
@@ -29,7 +29,7 @@ pub fn routes() -> Vec<Route> {
 
 const LEAVE: Screen<'static> = Screen {
     template: "console/leave.html",
-    title: "Export & delete",
+    title: tr("Export & delete"),
     place: Place::AccountPart("leave"),
     calls: &["GET /v1/account/export", "POST /v1/account/codes", "DELETE /v1/account"],
 };
@@ -38,22 +38,22 @@ const ADDRESS: &str = "/console/account/leave";
 #[get("/console/account/leave")]
 async fn leave(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let notice = query.get("done").filter(|&done| done == "confirmed");
-    let notice = notice.map(|_| "Confirmed. You can export all data now.");
+    let notice = notice.map(|_| tr("Confirmed. You can export all data now."));
     Ok(leave_screen(&member, 200, notice, None).await?)
 }
 
 async fn leave_screen(
     member: &Member<'_>,
     status: u16,
-    notice: Option<&str>,
-    wrong: Option<&str>,
+    notice: Option<Message>,
+    wrong: Option<Message>,
 ) -> Result<Reply> {
     let summary = member.ask::<SummarizeAccount>(NoInput {}).await?;
     let content = context! {
         notice,
         email: &member.member.account.email,
         parts: parts(&summary),
-        hosts: listed(&summary.hosts),
+        hosts: Message::List(summary.hosts.iter().map(Message::plain).collect()),
         has_hosts: !summary.hosts.is_empty(),
         has_subscription: summary.has_subscription,
         is_fresh: is_fresh(member),
@@ -63,24 +63,41 @@ async fn leave_screen(
     Ok(member.screen_with_status(status, LEAVE, content))
 }
 
-fn parts(summary: &Summary) -> Vec<String> {
-    let many = |found: i64, one: &str, more: &str| match found > MOST_COUNTED {
-        true => format!("more than {} {more}", number(MOST_COUNTED)),
-        false => count(found, one, more),
-    };
+fn parts(summary: &Summary) -> Vec<Message> {
     let sites = i64::try_from(summary.hosts.len()).unwrap_or(i64::MAX);
-    let parts = [
-        (sites, count(sites, "site", "sites")),
-        (summary.receipts, many(summary.receipts, "receipt of a choice", "receipts of choices")),
-        (summary.contacts, many(summary.contacts, "contact", "contacts")),
-        (
-            summary.suppressions,
-            many(summary.suppressions, "person who is never stored", "people who are never stored"),
-        ),
-        (summary.keys, count(summary.keys, "key", "keys")),
-        (summary.members, count(summary.members, "other member", "other members")),
+    let receipts = [
+        tr("one receipt of a choice"),
+        tr("{{ number }} receipts of choices"),
+        tr("more than {{ number }} receipts of choices"),
     ];
-    parts.into_iter().filter(|(found, _)| *found > 0).map(|(_, words)| words).collect()
+    let contacts =
+        [tr("one contact"), tr("{{ number }} contacts"), tr("more than {{ number }} contacts")];
+    let people = [
+        tr("one person who is never stored"),
+        tr("{{ number }} people who are never stored"),
+        tr("more than {{ number }} people who are never stored"),
+    ];
+    let parts = [
+        part(sites, [tr("one site"), tr("{{ number }} sites")]),
+        part_of_many(summary.receipts, receipts),
+        part_of_many(summary.contacts, contacts),
+        part_of_many(summary.suppressions, people),
+        part(summary.keys, [tr("one key"), tr("{{ number }} keys")]),
+        part(summary.members, [tr("one other member"), tr("{{ number }} other members")]),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn part(found: i64, [one, more]: [Message; 2]) -> Option<Message> {
+    (found > 0).then(|| counted(found, [Message::plain(""), one, more]))
+}
+
+/// The words for what is counted up to a limit only.
+fn part_of_many(found: i64, [one, more, most]: [Message; 3]) -> Option<Message> {
+    match found > MOST_COUNTED {
+        true => Some(most.with("number", Message::Number(MOST_COUNTED))),
+        false => part(found, [one, more]),
+    }
 }
 
 struct Download {
@@ -111,7 +128,9 @@ async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> 
 
 #[post("/console/account/export", data = "<form>")]
 async fn confirm_export(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
-    let what = "To export all data, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+    let what = tr(
+        "To export all data, confirm that it is you: your last sign-in was more than 15 minutes ago.",
+    );
     let (back, part) = (ADDRESS, "leave");
     let step = Step { back, part, ..fresh::step(&member, what, "/console/account/export") };
     let page = fresh::confirm(&mut member, &form, step).await?;
@@ -121,13 +140,14 @@ async fn confirm_export(mut member: Member<'_>, form: Form) -> Result<Reply, Ref
 fn step(member: &Member<'_>) -> Step<'static> {
     let email = &member.member.account.email;
     Step {
-        title: "Delete account",
-        what: format!(
-            "The account of {email} and all that is stored for it is deleted immediately and permanently."
-        ),
+        title: tr("Delete account"),
+        what: tr(
+            "The account of {{ email }} and all that is stored for it is deleted immediately and permanently.",
+        )
+        .with("email", email),
         action: "/console/account/end".to_owned(),
         fields: vec![("address", email.clone())],
-        button: "Delete account permanently",
+        button: tr("Delete account permanently"),
         is_grave: true,
         back: ADDRESS,
         part: "leave",
@@ -142,8 +162,8 @@ fn step(member: &Member<'_>) -> Step<'static> {
 async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let email = &member.member.account.email;
     if form.text("address").to_lowercase() != *email {
-        let wrong = format!("Type {email} to delete the account.");
-        return Ok(leave_screen(&member, 400, None, Some(&wrong)).await?);
+        let wrong = tr("Type {{ email }} to delete the account.").with("email", email);
+        return Ok(leave_screen(&member, 400, None, Some(wrong)).await?);
     }
     let step = step(&member);
     let Some(code) = code_of(&form) else { return Ok(step.begin(&member).await?) };
@@ -161,5 +181,5 @@ async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 
 #[get("/console/ended")]
 fn ended(visitor: Visitor<'_>) -> Reply {
-    visitor.page(200, "console/ended.html", "Account deleted", context! {})
+    visitor.page(200, "console/ended.html", tr("Account deleted"), context! {})
 }

@@ -2,6 +2,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
+use super::member_words::{ROLES, SITES, invitation, keys_counted, notice_of, role_change};
 use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::input::{OnMember, Removal};
@@ -13,6 +14,7 @@ use crate::accounts::members::member_view::MemberView;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
@@ -20,7 +22,7 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::site_choice::{Hosts, SiteChoice};
-use crate::web::console::kit::words::{count, day, role_name, sentence};
+use crate::web::console::kit::words::{role_name, sentence};
 use crate::web::console::sign_in::fresh::is_fresh;
 
 pub fn routes() -> Vec<Route> {
@@ -29,7 +31,7 @@ pub fn routes() -> Vec<Route> {
 
 const MEMBERS: Screen<'static> = Screen {
     template: "console/members.html",
-    title: "Members",
+    title: tr("Members"),
     place: Place::AccountPart("members"),
     calls: &[
         "GET /v1/account/members",
@@ -39,21 +41,6 @@ const MEMBERS: Screen<'static> = Screen {
     ],
 };
 const ADDRESS: &str = "/console/account/members";
-
-fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
-    match done {
-        "invited" if has_mail => Some("Invitation sent."),
-        "invited" => Some(
-            "The member was added, but cannot sign in yet: sign-in needs a code by email, and this service has no mail server.",
-        ),
-        "changed" => Some("Role and sites changed."),
-        "removed" => Some("The member is removed, and signed out everywhere."),
-        "removed-with-keys" => Some(
-            "The member is removed and signed out everywhere, and the member’s keys are revoked.",
-        ),
-        _ => None,
-    }
-}
 
 #[get("/console/account/members")]
 async fn members(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
@@ -74,14 +61,14 @@ async fn members_screen(
     let hosts = Hosts::of(member).await?;
     let seen = last_sign_ins(infra, &member.member.account.account_id).await?;
     let row = |listed: &MemberView| {
-        let seen = seen.get(&listed.email).map(|time| day(*time));
+        let seen = seen.get(&listed.email).map(|time| Message::DayOf(*time));
         json!({
             "id": listed.member_id,
             "email": listed.email,
             "is_you": listed.email == member.member.address,
             "may": role_name(listed.role),
             "sites": hosts.named(listed.pixels.as_deref()),
-            "since": day(listed.created_at.0),
+            "since": Message::DayOf(listed.created_at.0),
             "seen": seen,
         })
     };
@@ -109,19 +96,13 @@ fn roles() -> Vec<Value> {
     vec![role(Scope::Read), role(Scope::Operate), role(Scope::Full)]
 }
 
-const ROLES: &str = "Read-only: sees everything, changes nothing. Editor: changes sites, popup and \
-    contacts, but deletes nothing and does not manage the account. Admin: everything.";
-
-const SITES: &str =
-    "A member for some sites does not see the others, and cannot open the account’s screens.";
-
 fn role_of(form: &Form) -> Scope {
     form.get("role").and_then(Scope::parse).unwrap_or(Scope::Read)
 }
 
-fn step(member: &Member<'_>, what: String, action: String, button: &'static str) -> Step<'static> {
+fn step(member: &Member<'_>, what: Message, action: String, button: Message) -> Step<'static> {
     Step {
-        title: "Confirm it’s you",
+        title: tr("Confirm it’s you"),
         what,
         action,
         fields: Vec::new(),
@@ -180,28 +161,16 @@ async fn begin_invitation(
     invitation_step(member, email.as_str(), role, sites).begin(member).await
 }
 
-/// The words that follow a role.
-fn for_sites(sites: &SiteChoice) -> String {
-    match sites.pixels() {
-        Some(pixels) => {
-            let sites = i64::try_from(pixels.len()).unwrap_or(i64::MAX);
-            format!(", for {}", count(sites, "site", "sites"))
-        }
-        None => String::new(),
-    }
-}
-
 fn invitation_step(
     member: &Member<'_>,
     email: &str,
     role: Scope,
     sites: &SiteChoice,
 ) -> Step<'static> {
-    let (role_name, rest) = (role_name(role), for_sites(sites));
-    let what = format!("{email} becomes a member of this account with the role {role_name}{rest}.");
+    let what = invitation(email, role, sites);
     let mut fields = vec![("email", email.to_owned()), ("role", role.as_str().to_owned())];
     fields.extend(sites.hidden());
-    Step { fields, ..step(member, what, ADDRESS.to_owned(), "Invite the member") }
+    Step { fields, ..step(member, what, ADDRESS.to_owned(), tr("Invite the member")) }
 }
 
 async fn find(member: &Member<'_>, member_id: &str) -> Result<MemberView> {
@@ -222,7 +191,7 @@ async fn show_member(member: Member<'_>, member_id: &str) -> Result<Reply, Refus
 struct Shown {
     role: Scope,
     sites: SiteChoice,
-    sites_error: Option<&'static str>,
+    sites_error: Option<Message>,
 }
 
 impl Shown {
@@ -254,9 +223,9 @@ async fn member_screen(
         is_you: found.email == member.member.address,
         may_change: member.member.role == Scope::Full,
         has_keys: keys > 0,
-        keys: count(i64::try_from(keys).unwrap_or(i64::MAX), "key", "keys"),
+        keys: keys_counted(i64::try_from(keys).unwrap_or(i64::MAX)),
     };
-    let screen = Screen { template: "console/one_member.html", title: "A member", ..MEMBERS };
+    let screen = Screen { template: "console/one_member.html", title: tr("A member"), ..MEMBERS };
     Ok(member.screen_with_status(status, screen, content))
 }
 
@@ -268,12 +237,11 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
         let shown = Shown { role, sites, sites_error: Some(problem) };
         return Ok(member_screen(&member, 422, member_id, &found, shown).await?);
     }
-    let (role_name, rest) = (role_name(role), for_sites(&sites));
-    let what = format!("The role of {} becomes {role_name}{rest}.", found.email);
+    let what = role_change(&found, role, &sites);
     let action = format!("{ADDRESS}/{member_id}/role");
     let mut fields = vec![("role", role.as_str().to_owned())];
     fields.extend(sites.hidden());
-    let step = Step { fields, ..step(&member, what, action, "Save") };
+    let step = Step { fields, ..step(&member, what, action, tr("Save")) };
     let code = code_of(&form);
     if code.is_none() && !is_fresh(&member) {
         return Ok(step.begin(&member).await?);

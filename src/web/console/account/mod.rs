@@ -1,23 +1,26 @@
 pub mod account_mails;
+mod account_rows;
 pub mod apps;
 pub mod billing;
+mod event_words;
 pub mod events;
 pub mod events_table;
 pub mod imports;
 pub mod leave;
+mod member_words;
 pub mod members;
 mod passkey_list;
 pub mod passkeys;
+pub mod preferences;
 pub mod profile;
 pub mod suppressed;
 pub mod upload;
 
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
-use serde::Serialize;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::account_rows::{KeyRow, SessionRow, gauges};
 use super::kit::form::Form;
 use super::kit::member::Member;
 use super::kit::plan_summary::plan;
@@ -25,21 +28,21 @@ use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
 use super::kit::site_choice::{Hosts, SiteChoice};
-use super::kit::words::{day, moment, number, percent, role_name, sentence};
+use super::kit::words::{role_name, sentence};
 use super::sign_in::fresh;
 use crate::accounts::account::Plan;
 use crate::accounts::capability::NoInput;
 use crate::accounts::grants;
 use crate::accounts::input::OfKey;
 use crate::accounts::keys::key_issuing::{IssueApiKey, KeyOrder, KeyRequest};
-use crate::accounts::keys::{KeyView, ListApiKeys, RevokeApiKey};
+use crate::accounts::keys::{ListApiKeys, RevokeApiKey};
 use crate::accounts::profile::address_change;
 use crate::accounts::scope::Scope;
-use crate::accounts::sessions::{self, SessionView};
+use crate::accounts::sessions;
 use crate::billing::whoami::ShowCaller;
-use crate::contacts::allowance::Allowance;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 
 pub fn routes() -> Vec<Route> {
     routes![account, make_key, ask_to_revoke, revoke, end_session]
@@ -47,78 +50,26 @@ pub fn routes() -> Vec<Route> {
 
 const ACCOUNT: Screen<'static> = Screen {
     template: "console/account.html",
-    title: "Account",
+    title: tr("Account"),
     place: Place::Account,
     calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys", "GET /v1/grants"],
 };
 
 pub const ADDRESS: &str = "/console/account";
 
-#[derive(Serialize)]
-struct KeyRow {
-    prefix: String,
-    name: Option<String>,
-    scope: Scope,
-    made_by: Option<String>,
-    sites: String,
-    created: String,
-    expires: String,
-    is_expired: bool,
-    used: String,
-}
-
-impl KeyRow {
-    fn of(key: KeyView, hosts: &Hosts) -> Self {
-        Self {
-            sites: hosts.named(key.pixels.as_deref()),
-            expires: key.expires_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
-            is_expired: key.expired,
-            created: day(key.created_at.0),
-            used: key.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
-            prefix: key.prefix,
-            name: key.name,
-            scope: key.scope,
-            made_by: key.made_by,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct SessionRow {
-    id: Uuid,
-    browser: String,
-    address: String,
-    since: String,
-    seen: String,
-    is_this: bool,
-    is_elsewhere: bool,
-}
-
-impl From<SessionView> for SessionRow {
-    fn from(session: SessionView) -> Self {
-        Self {
-            id: session.session_id,
-            browser: session.browser,
-            address: session.address,
-            since: day(session.created_at.0),
-            seen: moment(session.last_seen_at.0),
-            is_this: session.is_this,
-            is_elsewhere: session.is_elsewhere,
-        }
-    }
-}
-
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "revoked" => Some("The key is revoked. Programs that use it are refused from now on."),
-        "disconnected" => Some("The app is disconnected. Its tokens are refused from now on."),
-        "ended" => Some("The session is signed out."),
-        "passkey-added" => Some("The passkey is added. You can sign in with it from now on."),
-        "passkey-removed" => Some("The passkey is removed. Remove it from your device too."),
-        "renamed" => Some("Name saved."),
-        "moved" => Some("Email changed. Sign in with the new one from now on."),
-        "waiting" => Some("The new email takes effect in seven days. Both mailboxes are notified."),
-        "kept" => Some("The email is unchanged."),
+        "revoked" => Some(tr("The key is revoked. Programs that use it are refused from now on.")),
+        "disconnected" => Some(tr("The app is disconnected. Its tokens are refused from now on.")),
+        "ended" => Some(tr("The session is signed out.")),
+        "passkey-added" => Some(tr("The passkey is added. You can sign in with it from now on.")),
+        "passkey-removed" => Some(tr("The passkey is removed. Remove it from your device too.")),
+        "renamed" => Some(tr("Name saved.")),
+        "moved" => Some(tr("Email changed. Sign in with the new one from now on.")),
+        "waiting" => {
+            Some(tr("The new email takes effect in seven days. Both mailboxes are notified."))
+        }
+        "kept" => Some(tr("The email is unchanged.")),
         _ => None,
     }
 }
@@ -136,14 +87,14 @@ struct RefusedKey {
     scope: Option<Scope>,
     days: String,
     sites: SiteChoice,
-    error: Option<String>,
-    sites_error: Option<&'static str>,
+    error: Option<Message>,
+    sites_error: Option<Message>,
 }
 
 async fn account_screen(
     member: &Member<'_>,
     status: u16,
-    notice: Option<&str>,
+    notice: Option<Message>,
     refused: Option<RefusedKey>,
 ) -> Result<Reply> {
     let caller = member.ask::<ShowCaller>(NoInput {}).await?;
@@ -190,7 +141,7 @@ async fn account_screen(
         days: refused.days,
         lives: LIVES,
         site_fields: refused.sites.fields(&hosts),
-        sites_hint: "A key for some sites does not see the others, and cannot manage the account.",
+        sites_hint: tr("A key for some sites does not see the others, and cannot manage the account."),
         error: refused.error,
         sites_error: refused.sites_error,
     };
@@ -198,38 +149,23 @@ async fn account_screen(
 }
 
 /// The choices of how long a key works: the days, and the words.
-const LIVES: [(&str, &str); 4] =
-    [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In 365 days")];
+const LIVES: [(&str, Message); 4] = [
+    ("", tr("Never")),
+    ("30", tr("In 30 days")),
+    ("90", tr("In 90 days")),
+    ("365", tr("In 365 days")),
+];
 
-async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
+async fn waiting_address(member: &Member<'_>) -> Result<Option<Message>> {
     if member.member.role != Scope::Full {
         return Ok(None);
     }
     let account_id = &member.member.account.account_id;
     let pending = address_change::find(&member.app.infra, account_id).await?;
-    Ok(pending.map(|it| format!("{} from {} (UTC) on", it.email, moment(it.takes_effect_at.0))))
-}
-
-fn gauges(allowance: &Allowance) -> Vec<Value> {
-    let gauge = |name: &str, used: i64, of: Option<i64>, note: String| {
-        let of = of.filter(|of| *of > 0)?;
-        let part = percent(used.min(of), of)?;
-        let is_full = used >= of;
-        Some(json!({
-            "name": name, "used": number(used), "of": number(of), "part": part, "note": note,
-            "is_full": is_full,
-        }))
-    };
-    let resets = format!("Resets on {}.", day(allowance.resets_at.0));
-    let contacts = (allowance.contacts_used, allowance.contacts_included);
-    let sites = (allowance.pixels_used, allowance.pixels_included);
-    [
-        gauge("New contacts this month", contacts.0, contacts.1, resets),
-        gauge("Sites", sites.0, sites.1, String::new()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    Ok(pending.map(|it| {
+        let time = Message::Moment(it.takes_effect_at.0);
+        tr("{{ email }} from {{ time }} on").with("email", it.email).with("time", time)
+    }))
 }
 
 #[post("/console/account/keys", data = "<form>")]
@@ -246,7 +182,9 @@ async fn make_key(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> 
         pixels: sites.pixels(),
     };
     if sites_error.is_none() {
-        let what = "To create a key, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+        let what = tr(
+            "To create a key, confirm that it is you: your last sign-in was more than 15 minutes ago.",
+        );
         let mut step = fresh::step(&member, what, "/console/account/keys");
         let typed = ["name", "scope", "days"];
         let typed =
@@ -256,7 +194,7 @@ async fn make_key(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> 
             return Ok(reply);
         }
     }
-    let issued = match sites_error {
+    let issued = match &sites_error {
         Some(_) => Err(Error::Validation(Vec::new())),
         None => {
             let order = KeyOrder { account_id: None, request: Ok(request) };
@@ -266,14 +204,14 @@ async fn make_key(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> 
     match issued {
         Ok(issued) => {
             let screen =
-                Screen { template: "console/new_key.html", title: "New API key", ..ACCOUNT };
+                Screen { template: "console/new_key.html", title: tr("New API key"), ..ACCOUNT };
             let granted = scope.unwrap_or(Scope::Full);
             let content = context! {
                 api_key: issued.api_key,
                 prefix: issued.prefix,
                 scope: granted,
                 is_for_some: sites.pixels().is_some(),
-                expires: issued.expires_at.map(|time| day(time.0)),
+                expires: issued.expires_at.map(|time| Message::DayOf(time.0)),
             };
             Ok(member.screen_with_status(201, screen, content))
         }
@@ -294,7 +232,7 @@ async fn ask_to_revoke(member: Member<'_>, prefix: &str) -> Result<Reply, Refusa
     let hosts = Hosts::of(&member).await?;
     let screen = Screen {
         template: "console/revoke_key.html",
-        title: "Revoke key",
+        title: tr("Revoke key"),
         calls: &["DELETE /v1/api-keys/{prefix}"],
         ..ACCOUNT
     };

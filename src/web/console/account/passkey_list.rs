@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use crate::accounts::passkeys::{self, MOST_PASSKEYS, PasskeyView};
 use crate::error::Result;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::words::day;
 
 /// The section of the account's screen; `None` where there are no passkeys.
 pub async fn section(member: &Member<'_>) -> Result<Option<Value>> {
@@ -16,8 +16,8 @@ pub async fn section(member: &Member<'_>) -> Result<Option<Value>> {
         json!({
             "id": passkey.passkey_id,
             "name": passkey.name,
-            "created": day(passkey.created_at.0),
-            "used": passkey.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
+            "created": Message::DayOf(passkey.created_at.0),
+            "used": passkey.last_used_at.map_or(tr("never"), |time| Message::DayOf(time.0)),
         })
     };
     let rows = list.iter().map(row).collect::<Vec<_>>();

@@ -6,6 +6,7 @@ use super::account_screen;
 use crate::accounts::passkeys::adding::{self, NewPasskey};
 use crate::accounts::passkeys::removal;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
@@ -16,8 +17,9 @@ pub fn routes() -> Vec<Route> {
     routes![options, add, remove]
 }
 
-const NOT_ADDED: &str = "The passkey was not added. Sign in again if your last sign-in was more than \
-    15 minutes ago, and try once more.";
+const NOT_ADDED: Message = tr(
+    "The passkey was not added. Sign in again if your last sign-in was more than 15 minutes ago, and try once more.",
+);
 
 #[post("/console/account/passkeys/options", data = "<_form>")]
 async fn options(member: Member<'_>, _form: Form) -> Result<(ContentType, String), Refusal> {

@@ -6,6 +6,7 @@ use crate::accounts::profile::{AccountChange, ChangeAccount, address_change};
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
@@ -16,7 +17,7 @@ use crate::web::console::kit::proof::{
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{moment, sentence};
+use crate::web::console::kit::words::sentence;
 use crate::web::console::sign_in::fresh::{self, confirm, confirms, has_passkey, is_fresh};
 
 pub fn routes() -> Vec<Route> {
@@ -25,7 +26,7 @@ pub fn routes() -> Vec<Route> {
 
 const PROFILE: Screen<'static> = Screen {
     template: "console/profile.html",
-    title: "Name and email",
+    title: tr("Name and email"),
     place: Place::Account,
     calls: &["PATCH /v1/account", "POST /v1/account/codes"],
 };
@@ -55,7 +56,7 @@ async fn profile_screen(
         email,
         now: &account.email,
         pending: pending.as_ref().map(|pending| &*pending.email),
-        from: pending.as_ref().map(|pending| moment(pending.takes_effect_at.0)),
+        from: pending.as_ref().map(|pending| Message::Moment(pending.takes_effect_at.0)),
         is_fresh: is_fresh(member),
         has_passkey: has_passkey(member).await?,
         field: wrong.map_or("", |(field, _)| field),
@@ -85,11 +86,12 @@ async fn rename(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 fn step(member: &Member<'_>, email: &str) -> Step<'static> {
     let present = member.member.account.email.clone();
     Step {
-        title: "Change email",
-        what: format!("The email of the account and of sign-in becomes {email}."),
+        title: tr("Change email"),
+        what: tr("The email of the account and of sign-in becomes {{ email }}.")
+            .with("email", email),
         action: "/console/account/address".to_owned(),
         fields: vec![("email", email.to_owned())],
-        button: "Change email",
+        button: tr("Change email"),
         is_grave: false,
         back: ACCOUNT,
         part: "",
@@ -128,7 +130,9 @@ async fn begin(member: &mut Member<'_>, form: &Form, email: &str) -> Result<Repl
     if address.as_str() == member.member.account.email {
         return Err(Error::EmailRegistered);
     }
-    let what = "To change the email, confirm that it is you: your last sign-in was more than 15 minutes ago.";
+    let what = tr(
+        "To change the email, confirm that it is you: your last sign-in was more than 15 minutes ago.",
+    );
     let mut recent = fresh::step(member, what, "/console/account/address");
     recent.fields.push(("email", address.as_str().to_owned()));
     if let Some(page) = confirm(member, form, recent).await? {

@@ -11,13 +11,15 @@ use crate::contacts::suppressions::overview::{ListImports, ShowPerson};
 use crate::contacts::suppressions::suppress::{OfPerson, UnsuppressPerson};
 use crate::error::{Error, FieldError, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::blocking::block_person;
+use crate::web::console::kit::file_form::EMPTY_FILE;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![suppressed, person, suppress, unsuppress]
@@ -25,7 +27,7 @@ pub fn routes() -> Vec<Route> {
 
 const SUPPRESSED: Screen<'static> = Screen {
     template: "console/suppressed.html",
-    title: "Suppression list",
+    title: tr("Suppression list"),
     place: Place::AccountPart("suppressed"),
     calls: &[
         "GET /v1/suppressions",
@@ -39,12 +41,12 @@ const PAGE: &str = "50";
 /// The confirmation that is typed before people are erased everywhere.
 pub const WORD: &str = "NEVER";
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "added" => Some("The person is erased and suppressed."),
-        "removed" => {
-            Some("The suppression is removed. The person can be stored again from the next visit.")
-        }
+        "added" => Some(tr("The person is erased and suppressed.")),
+        "removed" => Some(tr(
+            "The suppression is removed. The person can be stored again from the next visit.",
+        )),
         _ => None,
     }
 }
@@ -61,7 +63,7 @@ pub async fn suppressed_screen(
     member: &Member<'_>,
     status: u16,
     after: Option<&str>,
-    notice: Option<&str>,
+    notice: Option<Message>,
     wrong: Option<&Error>,
 ) -> Result<Reply> {
     let request = PageRequest { after: after.map(str::to_owned), limit: Some(PAGE.to_owned()) };
@@ -76,7 +78,7 @@ pub async fn suppressed_screen(
         may_change: member.member.role == Scope::Full,
         word: WORD,
         field: wrong.map(wrong_field),
-        error: wrong.map(sentence),
+        error: wrong.map(explained),
     };
     Ok(member.screen_with_status(status, SUPPRESSED, content))
 }
@@ -89,14 +91,27 @@ fn wrong_field(error: &Error) -> &'static str {
     }
 }
 
+/// The sentences for what is wrong with the form; all others are those of the import.
+fn explained(error: &Error) -> Message {
+    match error {
+        Error::Validation(_) if wrong_field(error) == "word" => {
+            tr("Type “{{ word }}” to confirm.").with("word", WORD)
+        }
+        Error::Validation(fields) if fields.iter().any(|field| field.msg == EMPTY_FILE) => {
+            tr("Choose a file that has something in it.")
+        }
+        error => sentence(error),
+    }
+}
+
 fn row(suppression: &Suppression) -> Value {
     json!({
         "hem": suppression.hem,
         "how": match suppression.source {
-            SuppressionSource::Owner => "named here or by a program",
-            SuppressionSource::Import => "on a list",
+            SuppressionSource::Owner => tr("named here or by a program"),
+            SuppressionSource::Import => tr("on a list"),
         },
-        "since": day(suppression.created_at.0),
+        "since": Message::DayOf(suppression.created_at.0),
     })
 }
 
@@ -110,10 +125,10 @@ async fn person_screen(
     member: &Member<'_>,
     status: u16,
     hem: &str,
-    wrong: Option<&str>,
+    wrong: Option<Message>,
 ) -> Result<Reply> {
     let screen =
-        Screen { template: "console/suppressed_person.html", title: "A person", ..SUPPRESSED };
+        Screen { template: "console/suppressed_person.html", title: tr("A person"), ..SUPPRESSED };
     let person = match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
         Ok(person) => person,
         Err(error @ Error::HemMalformed) => {
@@ -139,8 +154,8 @@ async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Re
     // Without anything to erase, it can be undone.
     let erases = found.is_ok_and(|person| !person.hosts.is_empty());
     if erases && form.text("word").to_uppercase() != WORD {
-        let wrong = format!("Type {WORD} to confirm.");
-        return Ok(person_screen(&member, 400, hem, Some(&wrong)).await?);
+        let wrong = tr("Type {{ word }} to confirm.").with("word", WORD);
+        return Ok(person_screen(&member, 400, hem, Some(wrong)).await?);
     }
     block_person(&member, hem).await?;
     Ok(Reply::to(format!("{ADDRESS}?done=added")))

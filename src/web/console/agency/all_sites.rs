@@ -8,16 +8,16 @@ use super::site_rows::{AllSites, PAGE, read};
 use crate::accounts::account::TRIAL;
 use crate::accounts::clients::inviting::{INVITATION_LIFE, MAX_PENDING};
 use crate::accounts::clients::{ClientInvitation, own_invitations};
-use crate::accounts::plans::monthly_price;
 use crate::accounts::scope::Scope;
 use crate::accounts::sign_in::proof::Proof;
 use crate::error::Result;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{capital, count, day, role_name};
+use crate::web::console::kit::words::{counted, price, role_name};
 
 pub fn routes() -> Vec<Route> {
     routes![all_sites]
@@ -27,7 +27,7 @@ pub const ADDRESS: &str = "/console/all-sites";
 
 const ALL_SITES: Screen<'static> = Screen {
     template: "console/all_sites.html",
-    title: "All sites",
+    title: tr("All sites"),
     place: Place::Sites,
     calls: &[],
 };
@@ -35,11 +35,13 @@ const ALL_SITES: Screen<'static> = Screen {
 /// The longest text to search for, in characters.
 const MAX_SEARCH: usize = 100;
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "invited" => Some("Invitation sent. The account exists once your client has confirmed it."),
-        "resent" => Some("Invitation sent again. Links of earlier mails no longer work."),
-        "cancelled" => Some("The invitation is cancelled."),
+        "invited" => {
+            Some(tr("Invitation sent. The account exists once your client has confirmed it."))
+        }
+        "resent" => Some(tr("Invitation sent again. Links of earlier mails no longer work.")),
+        "cancelled" => Some(tr("The invitation is cancelled.")),
         _ => None,
     }
 }
@@ -52,7 +54,7 @@ pub struct ClientForm {
     pub role: Scope,
     /// `email` or `display_name`.
     pub field: &'static str,
-    pub error: Option<String>,
+    pub error: Option<Message>,
 }
 
 impl Default for ClientForm {
@@ -76,7 +78,7 @@ async fn all_sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
 pub struct Listed {
     search: String,
     page: usize,
-    notice: Option<&'static str>,
+    notice: Option<Message>,
 }
 
 impl Default for Listed {
@@ -110,18 +112,18 @@ pub async fn all_sites_screen(
     let content = context! {
         rows,
         sums: sums(sites, accounts),
-        found: capital(&counted(found, "site", "sites")),
+        found: found_in_words(found),
         search: &listed.search,
         previous: (listed.page > 1).then(|| listed.address_of(listed.page - 1)),
         next: (found > first.saturating_add(PAGE)).then(|| listed.address_of(listed.page + 1)),
-        notice: listed.notice,
+        notice: &listed.notice,
         invitations: invitations.iter().map(invitation_row).collect::<Vec<_>>(),
         by_mail: Proof::of(infra) == Proof::Mail,
         is_fresh: member.is_fresh(),
         roles: roles.map(role),
         client,
         error: &client.error,
-        price: monthly_price(),
+        price: price(),
         trial_days: TRIAL.num_days(),
         valid_days: INVITATION_LIFE.num_days(),
         most: MAX_PENDING,
@@ -129,14 +131,24 @@ pub async fn all_sites_screen(
     Ok(member.screen_with_status(status, ALL_SITES, content))
 }
 
-fn counted(many: usize, one: &str, more: &str) -> String {
-    count(i64::try_from(many).unwrap_or(i64::MAX), one, more)
+/// For example: 14 sites in 5 accounts.
+fn sums(sites: usize, accounts: usize) -> Message {
+    let places = [
+        tr("{{ sites }} in no accounts."),
+        tr("{{ sites }} in one account."),
+        tr("{{ sites }} in {{ number }} accounts."),
+    ];
+    let names = [tr("No sites"), tr("One site"), tr("{{ number }} sites")];
+    counted(number_of(accounts), places).with("sites", counted(number_of(sites), names))
 }
 
-/// For example: 14 sites in 5 accounts.
-fn sums(sites: usize, accounts: usize) -> String {
-    let sites = capital(&counted(sites, "site", "sites"));
-    format!("{sites} in {}", counted(accounts, "account", "accounts"))
+fn found_in_words(found: usize) -> Message {
+    let texts = [tr("No sites found."), tr("One site found."), tr("{{ number }} sites found.")];
+    counted(number_of(found), texts)
+}
+
+fn number_of(many: usize) -> i64 {
+    i64::try_from(many).unwrap_or(i64::MAX)
 }
 
 fn invitation_row(invitation: &ClientInvitation) -> Value {
@@ -145,19 +157,20 @@ fn invitation_row(invitation: &ClientInvitation) -> Value {
         "client": invitation.client,
         "name": invitation.display_name,
         "role": role_name(invitation.role),
-        "until": day(invitation.expires_at),
-        "declined": invitation.declined_at.map(day),
+        "until": Message::DayOf(invitation.expires_at),
+        "declined": invitation.declined_at.map(Message::DayOf),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     #[test]
-    fn sums_are_told_in_words() {
-        assert_eq!(sums(14, 5), "14 sites in 5 accounts");
-        assert_eq!(sums(0, 1), "No sites in one account");
+    fn sums_are_sentences() {
+        assert_eq!(in_english(&sums(14, 5)), "14 sites in 5 accounts.");
+        assert_eq!(in_english(&sums(0, 1)), "No sites in one account.");
     }
 
     #[test]

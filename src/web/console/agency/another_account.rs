@@ -4,10 +4,11 @@ use url::form_urlencoded;
 
 use crate::accounts::account::TRIAL;
 use crate::accounts::clients::another_account::{AnotherAccount, OpenAnotherAccount};
-use crate::accounts::plans::{PIXELS_INCLUDED, monthly_price};
+use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::accounts::sign_in::proof::Proof;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::tr;
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
@@ -15,7 +16,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::sentence;
+use crate::web::console::kit::words::{price, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![name_account, open_account]
@@ -25,7 +26,7 @@ const ADDRESS: &str = "/console/accounts/another";
 
 const ANOTHER_ACCOUNT: Screen<'static> = Screen {
     template: "console/another_account.html",
-    title: "Open another account",
+    title: tr("Open another account"),
     place: Place::Sites,
     calls: &[],
 };
@@ -65,7 +66,7 @@ fn another_account_screen(
         is_fresh: member.is_fresh(),
         email: &member.member.address,
         sites: PIXELS_INCLUDED,
-        price: monthly_price(),
+        price: price(),
         trial_days: TRIAL.num_days(),
         error: wrong.map(sentence),
     };

@@ -6,6 +6,7 @@ use crate::accounts::clients::inviting::{InviteClient, Offer};
 use crate::accounts::clients::own_invitations::{ResendOffer, cancel};
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -16,7 +17,7 @@ pub fn routes() -> Vec<Route> {
     routes![invite_client, resend_offer, cancel_offer]
 }
 
-const TOO_OLD: &str = "Sign in again first: your last sign-in was more than 15 minutes ago.";
+const TOO_OLD: Message = tr("Sign in again first: your last sign-in was more than 15 minutes ago.");
 
 #[post("/console/all-sites/clients", data = "<form>")]
 async fn invite_client(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
@@ -24,7 +25,7 @@ async fn invite_client(member: Member<'_>, form: Form) -> Result<Reply, Refusal>
     let role = form.get("role").and_then(Scope::parse).unwrap_or(Scope::Operate);
     let typed = ClientForm { email, display_name, role, ..ClientForm::default() };
     if !member.is_fresh() {
-        let client = ClientForm { error: Some(TOO_OLD.to_owned()), ..typed };
+        let client = ClientForm { error: Some(TOO_OLD), ..typed };
         return Ok(all_sites_screen(&member, 403, &Listed::default(), &client).await?);
     }
     let (email, display_name) = (typed.email.clone(), typed.display_name.clone());

@@ -6,14 +6,14 @@ use rocket_dyn_templates::context;
 
 use crate::accounts::account::TRIAL;
 use crate::accounts::clients::confirming::{ConfirmOffer, ConfirmedClient, decline, find_offer};
-use crate::accounts::plans::monthly_price;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::OpenForm;
 use crate::web::console::kit::member::Visitor;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::{moment, role_name};
+use crate::web::console::kit::words::{price, role_name};
 
 pub fn routes() -> Vec<Route> {
     routes![show_offer, confirm_offer, decline_offer]
@@ -38,16 +38,16 @@ async fn show_offer(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal
         display_name: &invitation.display_name,
         client: &invitation.client,
         role: role_name(invitation.role),
-        price: monthly_price(),
+        price: price(),
         trial_days: TRIAL.num_days(),
-        until: moment(invitation.expires_at),
+        until: Message::Moment(invitation.expires_at),
     };
-    Ok(visitor.page(200, TEMPLATE, "Confirm your account", content))
+    Ok(visitor.page(200, TEMPLATE, tr("Confirm your account"), content))
 }
 
 fn ended(visitor: &Visitor<'_>) -> Reply {
     let content = context! { step: "ended" };
-    visitor.page(404, TEMPLATE, "This link does not work", content)
+    visitor.page(404, TEMPLATE, tr("This link does not work"), content)
 }
 
 #[post("/console/clients/confirm", data = "<form>")]
@@ -55,7 +55,7 @@ async fn confirm_offer(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Re
     match visitor.ask::<ConfirmOffer>(form.text("token")).await {
         Ok(ConfirmedClient { email, asker }) => {
             let content = context! { step: "confirmed", client: email, asker };
-            Ok(visitor.page(200, TEMPLATE, "Account confirmed", content))
+            Ok(visitor.page(200, TEMPLATE, tr("Account confirmed"), content))
         }
         Err(Error::NotFound) => Ok(ended(&visitor)),
         Err(error) => Err(error.into()),
@@ -67,7 +67,7 @@ async fn decline_offer(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Re
     match decline(&visitor.app.infra, &form.text("token")).await {
         Ok(asker) => {
             let content = context! { step: "declined", asker };
-            Ok(visitor.page(200, TEMPLATE, "Declined", content))
+            Ok(visitor.page(200, TEMPLATE, tr("Offer declined"), content))
         }
         Err(Error::NotFound) => Ok(ended(&visitor)),
         Err(error) => Err(error.into()),

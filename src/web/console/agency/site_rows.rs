@@ -9,6 +9,7 @@ use crate::accounts::members::member::Membership;
 use crate::accounts::sessions;
 use crate::erasure::list_open_counts_of;
 use crate::error::Result;
+use crate::infra::templates::Message;
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::list_of_accounts;
@@ -17,7 +18,7 @@ use crate::receipts::days::DayRange;
 use crate::silence::list_broken;
 use crate::types::ids::AccountId;
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::words::{number, percent, role_name};
+use crate::web::console::kit::words::{percent, role_name};
 use crate::web::console::sites::tag_state::{Visits, state_of};
 
 pub const PAGE: usize = 50;
@@ -26,18 +27,18 @@ pub const PAGE: usize = 50;
 pub struct SiteRow {
     account_id: String,
     account: String,
-    role: &'static str,
+    role: Message,
     host: String,
     /// The address of the site in the console, once the session is in its account.
     href: String,
     is_here: bool,
-    state: String,
+    state: Message,
     /// `good`, `bad` or `none`.
     tone: &'static str,
     asks: bool,
-    /// In percent of the answers; `None` without any.
-    accepted: Option<i64>,
-    answered: String,
+    /// The part of the answers; `None` without any.
+    accepted: Option<Message>,
+    answered: Message,
     requests: i64,
     leaks: bool,
 }
@@ -111,8 +112,8 @@ async fn rows(member: &Member<'_>, sites: &[(&Membership, Pixel)]) -> Result<Vec
             state,
             tone,
             asks: pixel.consent_enabled,
-            accepted: percent(counts.accepted, answered),
-            answered: number(answered),
+            accepted: percent(counts.accepted, answered).map(Message::WholePercent),
+            answered: Message::Number(answered),
             requests: open.get(&pixel.pixel_id).copied().unwrap_or(0),
             leaks: broken.contains(&pixel.pixel_id),
         }

@@ -8,12 +8,16 @@ use rocket::time::Duration;
 use crate::accounts::sessions::NewSession;
 use crate::accounts::sign_in::known_browser::{KNOWN_LIFE, KnownBrowsers};
 use crate::accounts::sign_in::start::StartedSignIn;
+use crate::http::html::reader;
 use crate::infra::Infra;
+use crate::infra::templates::Language;
 use crate::types::mailbox::Mailbox;
 
 const SESSION: &str = "assent-session";
 const SIGN_IN: &str = "assent-sign-in";
 const KNOWN_BROWSER: &str = "assent-browser";
+
+const LANGUAGE_KEPT: Duration = Duration::days(365);
 
 fn is_secure(infra: &Infra) -> bool {
     infra.base_url().starts_with("https://")
@@ -86,4 +90,21 @@ pub fn keep_known_browser(infra: &Infra, jar: &CookieJar<'_>, mailbox: &Mailbox)
     let mut cookie = cookie(infra, KNOWN_BROWSER, &value);
     cookie.set_max_age(Duration::seconds(KNOWN_LIFE.num_seconds()));
     jar.add(cookie);
+}
+
+/// Keeps the language of pages before the sign-in, and of those for everybody.
+pub fn keep_language(infra: &Infra, jar: &CookieJar<'_>, language: &Language) {
+    let mut cookie = language_cookie(infra, language.tag);
+    cookie.set_max_age(LANGUAGE_KEPT);
+    jar.add(cookie);
+}
+
+pub fn forget_language(infra: &Infra, jar: &CookieJar<'_>) {
+    jar.remove(language_cookie(infra, ""));
+}
+
+fn language_cookie(infra: &Infra, tag: &str) -> Cookie<'static> {
+    let mut cookie = cookie(infra, "", tag);
+    cookie.set_name(reader::COOKIE);
+    cookie
 }

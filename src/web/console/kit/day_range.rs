@@ -2,6 +2,7 @@ use chrono::{Datelike, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::stats::StatsRequest;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,11 +31,11 @@ impl Preset {
         }
     }
 
-    fn name(self) -> String {
+    fn name(self) -> Message {
         match self {
-            Self::Days(days) => format!("{days} days"),
-            Self::ThisMonth => "This month".to_owned(),
-            Self::LastMonth => "Last month".to_owned(),
+            Self::Days(days) => tr("{{ days }} days").with("days", days),
+            Self::ThisMonth => tr("This month"),
+            Self::LastMonth => tr("Last month"),
         }
     }
 

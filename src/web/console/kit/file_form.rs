@@ -25,6 +25,8 @@ const LONGEST_TEXT: u64 = 256;
 const MOST_BEFORE_FILE: usize = 8 << 10;
 const SMALL_PIECE: usize = 512;
 const WORD: &str = "word";
+/// The refusal of a form without a file.
+pub const EMPTY_FILE: &str = "choose a file that has something in it";
 
 /// A form from a page of this session whose first file has not been read yet.
 pub struct FileForm<'r> {
@@ -133,8 +135,7 @@ async fn next(form: &mut Multipart<'static>, name: &str) -> Result<Field<'static
 async fn file(mut field: Field<'static>) -> Result<File> {
     let first = field.chunk().await.map_err(refusal)?;
     let first = first.filter(|piece| !piece.is_empty()).ok_or_else(|| {
-        let msg = "choose a file that has something in it";
-        Error::Validation(vec![FieldError::new(&[BODY, "file"], msg, "value_error")])
+        Error::Validation(vec![FieldError::new(&[BODY, "file"], EMPTY_FILE, "value_error")])
     })?;
     let rest = field.map(|piece| piece.map(|piece| piece.to_vec()).map_err(refusal));
     Ok(stream::iter([Ok(first.to_vec())]).chain(rest).boxed())

@@ -10,12 +10,14 @@ use super::{cookies, form};
 use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, Capability};
 use crate::accounts::members::member;
+use crate::accounts::preferences::Preferences;
 use crate::accounts::sessions;
 use crate::accounts::sign_in::renewal::renew;
 use crate::app::App;
 use crate::erasure::owner::{ListErasureRequests, PageRequest};
 use crate::error::{Error, Result};
 use crate::http::call::Call;
+use crate::http::html::reader::{Reader, kept_language};
 use crate::http::limited::net_of;
 use crate::http::problem;
 use crate::web::layout::page;
@@ -58,6 +60,7 @@ impl<'r> Member<'r> {
         let jar = request.cookies();
         let secret = cookies::session(&app.infra, jar).ok_or(Error::SignInRequired)?;
         let member = sessions::find(&app.infra, &secret).await?.ok_or(Error::SignInRequired)?;
+        prefer(request, app, member.preferences);
         let credentials = credentials(request, Some(&member));
         let form_token = form::covered_token(&secret);
         let paused = Paused::of(app, &member).await?;
@@ -129,7 +132,7 @@ impl<'r> Member<'r> {
         screen: Screen<'_>,
         content: impl Serialize,
     ) -> Reply {
-        let (template, title) = (screen.template, screen.title);
+        let (template, title) = (screen.template, screen.title.clone());
         let open = self.open_requests.as_deref();
         let paused = self.paused.as_ref();
         let frame = Frame::of(&self.member, &self.form_token, open, paused, &screen, content);
@@ -210,6 +213,16 @@ impl Visitor<'_> {
         content: impl Serialize,
     ) -> Reply {
         Reply::page(status, page(&self.app.infra, template, title, content))
+    }
+}
+
+/// Pages are in the person's language and time zone. The browser keeps the language as well, for pages without a
+/// sign-in.
+fn prefer(request: &Request<'_>, app: &App, preferences: Preferences) {
+    Reader::prefer(request, preferences);
+    let kept = kept_language(request).map(|language| language.tag);
+    if let Some(language) = preferences.language.filter(|stored| kept != Some(stored.tag)) {
+        cookies::keep_language(&app.infra, request.cookies(), language);
     }
 }
 

@@ -13,5 +13,6 @@ pub mod refusal;
 pub mod reply;
 pub mod screen;
 pub mod sent;
+pub mod sentences;
 pub mod site_choice;
 pub mod words;

@@ -1,5 +1,6 @@
 //! The banner of every screen while new visitors are not identified.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::accounts::members::member::Member;
@@ -8,11 +9,11 @@ use crate::app::App;
 use crate::contacts::allowance;
 use crate::contacts::allowance::coverage::{Coverage, PausedBecause};
 use crate::error::Result;
-use crate::types::formatting::day;
+use crate::infra::templates::{Message, tr};
 
 #[derive(Serialize)]
 pub struct Paused {
-    why: String,
+    why: Message,
     /// Whether a subscription ends the pause.
     needs_subscription: bool,
     /// Whether this member can open the checkout.
@@ -27,17 +28,13 @@ impl Paused {
             allowance::current(&mut connection, now, account).await?
         };
         let Some(because) = allowance.paused_because else { return Ok(None) };
-        let ended = |what: &str| match Coverage::of(account).ends_at() {
-            Some(end) => format!("the {what} ended on {}", day(end)),
-            None => format!("the {what} has ended"),
-        };
-        let why = match because {
-            PausedBecause::TrialEnded => ended("trial"),
-            PausedBecause::SubscriptionEnded => ended("subscription"),
-            PausedBecause::ContactAllowanceReached => format!(
-                "all contacts of this month are used. Identification resumes on {}",
-                day(allowance.resets_at.0)
-            ),
+        let why = match (because, Coverage::of(account).ends_at()) {
+            (PausedBecause::TrialEnded, end) => trial_ended(end),
+            (PausedBecause::SubscriptionEnded, end) => subscription_ended(end),
+            (PausedBecause::ContactAllowanceReached, _) => tr(
+                "New visitors are not identified: all contacts of this month are used. Identification resumes on {{ day }}.",
+            )
+            .with("day", Message::DayOf(allowance.resets_at.0)),
         };
         let needs_subscription = because != PausedBecause::ContactAllowanceReached;
         let can_pay = member.role == Scope::Full && app.billing.stripe.is_configured();
@@ -46,5 +43,21 @@ impl Paused {
 
     pub fn needs_subscription(&self) -> bool {
         self.needs_subscription
+    }
+}
+
+fn trial_ended(end: Option<DateTime<Utc>>) -> Message {
+    match end {
+        Some(end) => tr("New visitors are not identified: the trial ended on {{ day }}.")
+            .with("day", Message::DayOf(end)),
+        None => tr("New visitors are not identified: the trial has ended."),
+    }
+}
+
+fn subscription_ended(end: Option<DateTime<Utc>>) -> Message {
+    match end {
+        Some(end) => tr("New visitors are not identified: the subscription ended on {{ day }}.")
+            .with("day", Message::DayOf(end)),
+        None => tr("New visitors are not identified: the subscription has ended."),
     }
 }

@@ -12,13 +12,14 @@ use crate::accounts::codes::account_code_order::{CodeOrder, OrderCode};
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::sign_in::proof::Proof;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 
 pub struct Step<'a> {
-    pub title: &'a str,
-    pub what: String,
+    pub title: Message,
+    pub what: Message,
     pub action: String,
     pub fields: Vec<(&'static str, String)>,
-    pub button: &'a str,
+    pub button: Message,
     pub is_grave: bool,
     pub back: &'a str,
     pub part: &'static str,
@@ -71,7 +72,7 @@ impl Step<'_> {
             what: &self.what,
             action: &self.action,
             fields: &self.fields,
-            button: self.button,
+            button: &self.button,
             is_grave: self.is_grave,
             back: self.back,
             mailbox: &self.mailbox,
@@ -79,15 +80,13 @@ impl Step<'_> {
             days: self.present.as_ref().map(|present| present.days),
             by_mail,
             error: wrong.map(|error| match (error, by_mail) {
-                (Error::InvalidCode, false) => {
-                    "This is not an Admin key of this account.".to_owned()
-                }
+                (Error::InvalidCode, false) => tr("This is not an Admin key of this account."),
                 (error, _) => sentence(error),
             }),
         };
         let screen = Screen {
             template: "console/proof.html",
-            title: self.title,
+            title: self.title.clone(),
             place: Place::AccountPart(self.part),
             calls: self.calls,
         };

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::http::html::Template;
 use crate::http::problem;
 use crate::http::request_id::RequestId;
+use crate::infra::templates::{Message, tr};
 
 pub struct Refusal(Error);
 
@@ -34,13 +35,13 @@ impl<'r> Responder<'r, 'static> for Refusal {
     }
 }
 
-fn heading_of(error: &Error) -> &'static str {
+fn heading_of(error: &Error) -> Message {
     match (error, error.status()) {
-        (Error::NotInGoodStanding | Error::AccountNotActive, _) => "This account is on hold",
-        (Error::PaymentProvider { .. }, _) => "The payment provider did not answer as expected",
-        (_, 404) => "Page not found",
-        (_, 429) => "One moment, please",
-        (_, 500..) => "Something went wrong on our side",
-        _ => "Permission denied",
+        (Error::NotInGoodStanding | Error::AccountNotActive, _) => tr("This account is on hold"),
+        (Error::PaymentProvider { .. }, _) => tr("The payment provider did not answer as expected"),
+        (_, 404) => tr("Page not found"),
+        (_, 429) => tr("One moment, please"),
+        (_, 500..) => tr("Something went wrong on our side"),
+        _ => tr("Permission denied"),
     }
 }

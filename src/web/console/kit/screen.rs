@@ -5,36 +5,38 @@ use serde::Serialize;
 use super::paused::Paused;
 use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 
 /// The screens of a site, in the order of their list: the last part of the address, and the name.
-pub const SITE_SCREENS: &[(&str, &str)] = &[
-    ("overview", "Overview"),
-    ("choices", "Choices"),
-    ("popup", "Popup"),
-    ("contacts", "Contacts"),
-    ("requests", "Erasure requests"),
-    ("install", "Install"),
-    ("test", "Test"),
-    ("watch", "Watch"),
+pub const SITE_SCREENS: &[(&str, Message)] = &[
+    ("overview", tr("Overview")),
+    ("choices", tr("Choices")),
+    ("popup", tr("Popup")),
+    ("contacts", tr("Contacts")),
+    ("requests", tr("Erasure requests")),
+    ("install", tr("Install")),
+    ("test", tr("Test")),
+    ("watch", tr("Watch")),
 ];
 
 /// The screens of the account: the last part of the address, the name, and the roles that may open it.
-const ACCOUNT_SCREENS: &[(&str, &str, &[Scope])] = &[
-    ("", "General", Scope::ALL),
-    ("members", "Members", &[Scope::Full, Scope::Read]),
-    ("events", "Audit log", &[Scope::Full, Scope::Read]),
-    ("deliveries", "Webhooks", Scope::ALL),
-    ("mails", "Email notifications", &[Scope::Full, Scope::Read]),
-    ("suppressed", "Suppression list", &[Scope::Full, Scope::Read]),
-    ("leave", "Export & delete", &[Scope::Full]),
+const ACCOUNT_SCREENS: &[(&str, Message, &[Scope])] = &[
+    ("", tr("General"), Scope::ALL),
+    ("members", tr("Members"), &[Scope::Full, Scope::Read]),
+    ("events", tr("Audit log"), &[Scope::Full, Scope::Read]),
+    ("deliveries", tr("Webhooks"), Scope::ALL),
+    ("mails", tr("Email notifications"), &[Scope::Full, Scope::Read]),
+    ("suppressed", tr("Suppression list"), &[Scope::Full, Scope::Read]),
+    ("leave", tr("Export & delete"), &[Scope::Full]),
+    ("preferences", tr("Language and time zone"), Scope::ALL),
 ];
 /// Those that show a member who is restricted to sites what concerns these.
-const SCREENS_OF_SITES: &[&str] = &["", "events", "deliveries"];
+const SCREENS_OF_SITES: &[&str] = &["", "events", "deliveries", "preferences"];
 
 pub struct Screen<'a> {
     pub template: &'static str,
-    pub title: &'a str,
+    pub title: Message,
     pub place: Place<'a>,
     /// The API calls that do the same as the screen: method and path.
     pub calls: &'static [&'static str],
@@ -80,7 +82,7 @@ struct SiteFrame<'a> {
 #[derive(Serialize)]
 struct Link<'a> {
     href: String,
-    name: &'static str,
+    name: Message,
     is_here: bool,
     open: Option<&'a str>,
 }
@@ -122,9 +124,9 @@ fn account_links<'a>(member: &Member, here: &str) -> Vec<Link<'a>> {
         let concerns_sites = member.sites.are_all() || SCREENS_OF_SITES.contains(slug);
         concerns_sites && roles.contains(&member.role)
     });
-    let link = |(slug, name, _): &(&'static str, &'static str, _)| Link {
+    let link = |(slug, name, _): &(&'static str, Message, _)| Link {
         href: format!("/console/account/{slug}").trim_end_matches('/').to_owned(),
-        name,
+        name: name.clone(),
         is_here: *slug == here,
         open: None,
     };
@@ -132,9 +134,9 @@ fn account_links<'a>(member: &Member, here: &str) -> Vec<Link<'a>> {
 }
 
 fn links<'a>(pixel_id: &str, here: &str, requests: Option<&'a str>) -> Vec<Link<'a>> {
-    let link = |(slug, name): &(&'static str, &'static str)| Link {
+    let link = |(slug, name): &(&'static str, Message)| Link {
         href: format!("/console/sites/{pixel_id}/{slug}"),
-        name,
+        name: name.clone(),
         is_here: *slug == here,
         open: requests.filter(|_| *slug == "requests"),
     };

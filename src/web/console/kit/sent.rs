@@ -3,6 +3,7 @@
 use super::words::sentence;
 use crate::error::Error;
 use crate::http::query::Query;
+use crate::infra::templates::Message;
 
 #[derive(Clone, Copy)]
 pub enum Sent<'a> {
@@ -27,11 +28,11 @@ impl<'a> Sent<'a> {
         self.refused().map_or(stored, |(typed, _)| typed)
     }
 
-    pub fn error(self) -> Option<String> {
+    pub fn error(self) -> Option<Message> {
         self.refused().map(|(_, error)| sentence(error))
     }
 
-    pub fn notice(self, saved: &'static str) -> Option<&'static str> {
+    pub fn notice(self, saved: Message) -> Option<Message> {
         matches!(self, Self::Saved).then_some(saved)
     }
 

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::form::Form;
 use super::member::Member;
-use super::words::count;
+use super::words::sites;
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
 use crate::accounts::site_choice::MOST_SITES;
 use crate::error::Result;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::setup::ListPixels;
 
 const NAMED: usize = 3;
@@ -52,14 +53,14 @@ impl SiteChoice {
     }
 
     /// The reason why the fields contradict each other, or the role of a member.
-    pub fn problem(&self, role: Option<Scope>) -> Option<&'static str> {
+    pub fn problem(&self, role: Option<Scope>) -> Option<Message> {
         match (self.is_some, self.pixels.is_empty()) {
-            (true, true) => Some("Tick at least one site."),
-            (false, false) => Some("You ticked sites: choose “Only these”, or untick them."),
+            (true, true) => Some(tr("Tick at least one site.")),
+            (false, false) => Some(tr("You ticked sites: choose “Only these”, or untick them.")),
             (true, false) if role == Some(Scope::Full) => {
-                Some("An Admin has all sites. Choose another role, or all sites.")
+                Some(tr("An Admin has all sites. Choose another role, or all sites."))
             }
-            (true, false) if self.pixels.len() > MOST_SITES => Some("Tick at most 100 sites."),
+            (true, false) if self.pixels.len() > MOST_SITES => Some(tr("Tick at most 100 sites.")),
             _ => None,
         }
     }
@@ -92,13 +93,13 @@ impl Hosts {
     }
 
     /// The sites of a key or a member in words. Those that are gone are not counted.
-    pub fn named(&self, pixels: Option<&[String]>) -> String {
-        let Some(pixels) = pixels else { return "all".to_owned() };
+    pub fn named(&self, pixels: Option<&[String]>) -> Message {
+        let Some(pixels) = pixels else { return tr("all") };
         let known = self.0.iter().map(|(id, host)| (&**id, &**host)).collect::<HashMap<_, _>>();
         let hosts = pixels.iter().filter_map(|id| known.get(&**id).copied()).collect::<Vec<_>>();
         match hosts.len() {
-            1..=NAMED => hosts.join(", "),
-            many => count(i64::try_from(many).unwrap_or(i64::MAX), "site", "sites"),
+            1..=NAMED => Message::Plain(hosts.join(", ")),
+            many => sites(i64::try_from(many).unwrap_or(i64::MAX)),
         }
     }
 }
@@ -106,6 +107,7 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     fn choice(is_some: bool, pixels: &[&str]) -> SiteChoice {
         SiteChoice { is_some, pixels: pixels.iter().map(|&it| it.to_owned()).collect() }
@@ -128,9 +130,9 @@ mod tests {
         let hosts = Hosts(hosts.to_vec());
         let named = |pixels: &[&str]| {
             let pixels = pixels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
-            hosts.named(Some(&pixels))
+            in_english(&hosts.named(Some(&pixels)))
         };
-        assert_eq!(hosts.named(None), "all");
+        assert_eq!(in_english(&hosts.named(None)), "all");
         assert_eq!(named(&["b", "gone"]), "b.example");
         assert_eq!(named(&["a", "b", "c", "d"]), "4 sites");
         assert_eq!(named(&["gone"]), "no sites");

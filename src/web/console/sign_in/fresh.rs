@@ -6,6 +6,7 @@ use crate::accounts::passkeys;
 use crate::accounts::sign_in::proof::Proof;
 use crate::accounts::sign_in::start::{SignInRequest, StartSignIn};
 use crate::error::Result;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
@@ -35,13 +36,13 @@ pub fn confirms(form: &Form) -> bool {
 }
 
 /// The step before something that needs a recent sign-in.
-pub fn step(member: &Member<'_>, what: &str, action: &str) -> Step<'static> {
+pub fn step(member: &Member<'_>, what: Message, action: &str) -> Step<'static> {
     Step {
-        title: "Confirm it’s you",
-        what: what.to_owned(),
+        title: tr("Confirm it’s you"),
+        what,
         action: action.to_owned(),
         fields: Vec::new(),
-        button: "Continue",
+        button: tr("Continue"),
         is_grave: false,
         back: "/console/account",
         part: "",

@@ -17,7 +17,7 @@ use super::kit::member::{Member, Visitor};
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::words::explained;
+use super::kit::words::sentence;
 use crate::accounts::capability::NoInput;
 use crate::accounts::keys::ListApiKeys;
 use crate::accounts::scope::Scope;
@@ -31,7 +31,7 @@ use crate::accounts::sign_in::with_key::{OfBrowser, SignInWithKey};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::Infra;
-use crate::infra::templates::{Said, said};
+use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -55,7 +55,7 @@ pub fn sign_in_first(request: &Request<'_>) -> Reply {
     }
 }
 
-const TOO_WEAK: Said = said(
+const TOO_WEAK: Message = tr(
     "This key does not have the role Admin, which signing in needs. An Admin key was shown when the account was opened, and with one you can create another.",
 );
 
@@ -101,8 +101,8 @@ fn sign_in_page(
     status: u16,
     next: &str,
     email: &str,
-    error: Option<Said>,
-    passkey_error: Option<Said>,
+    error: Option<Message>,
+    passkey_error: Option<Message>,
 ) -> Reply {
     let infra = &visitor.app.infra;
     let content = context! {
@@ -113,7 +113,7 @@ fn sign_in_page(
         error,
         passkey_error,
     };
-    visitor.page(status, "console/sign_in.html", said("Sign in"), content)
+    visitor.page(status, "console/sign_in.html", tr("Sign in"), content)
 }
 
 #[post("/console/sign-in", data = "<form>")]
@@ -129,7 +129,7 @@ async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusa
             Ok(Reply::to(code_address(next)))
         }
         Err(error) if error.status() < 500 => {
-            let explained = Some(explained(&error));
+            let explained = Some(sentence(&error));
             Ok(sign_in_page(&visitor, error.status(), next, &email, explained, None))
         }
         Err(error) => Err(error.into()),
@@ -152,8 +152,8 @@ async fn code_page(
     wrong: Option<&Error>,
 ) -> Result<Reply> {
     let address = typed_address(visitor).await?;
-    let content = context! { next, address, error: wrong.map(explained) };
-    Ok(visitor.page(status, "console/code.html", said("6-digit code"), content))
+    let content = context! { next, address, error: wrong.map(sentence) };
+    Ok(visitor.page(status, "console/code.html", tr("6-digit code"), content))
 }
 
 #[post("/console/sign-in/code", data = "<form>")]
@@ -216,7 +216,7 @@ async fn with_key(
         Err(error) if error.status() < 500 => {
             let explained = match &error {
                 Error::ScopeNotAllowed | Error::RestrictedToSites => TOO_WEAK,
-                error => explained(error),
+                error => sentence(error),
             };
             Ok(sign_in_page(&visitor, error.status(), next, "", Some(explained), None))
         }
@@ -244,7 +244,7 @@ async fn sign_out(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 
 const NO_WAY_BACK: Screen<'static> = Screen {
     template: "console/no_way_back.html",
-    title: "You could not sign in again",
+    title: tr("You could not sign in again"),
     place: Place::Sites,
     calls: &["POST /v1/api-keys"],
 };

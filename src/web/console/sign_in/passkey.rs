@@ -6,21 +6,22 @@ use crate::accounts::capability::NoInput;
 use crate::accounts::passkeys::sign_in::{
     Assertion, PasskeySignIn, SignInWithPasskey, StartPasskeySignIn,
 };
-use crate::infra::templates::{Said, said};
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::OpenForm;
 use crate::web::console::kit::member::Visitor;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::explained;
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![options, sign_in]
 }
 
 /// The same for every passkey that is not accepted.
-const NOT_ACCEPTED: Said = said("The passkey was not accepted. Try again, or sign in with a code.");
+const NOT_ACCEPTED: Message =
+    tr("The passkey was not accepted. Try again, or sign in with a code.");
 
 #[post("/console/sign-in/passkey/options", data = "<_form>")]
 async fn options(visitor: Visitor<'_>, _form: OpenForm) -> Result<(ContentType, String), Refusal> {
@@ -44,7 +45,7 @@ async fn sign_in(visitor: Visitor<'_>, browser: Browser, form: OpenForm) -> Resu
         Ok(Some(finished)) => Ok(signed_in(&visitor, &finished, next).await?),
         Ok(None) => Ok(sign_in_page(&visitor, 403, next, "", None, Some(NOT_ACCEPTED))),
         Err(error) if error.status() < 500 => {
-            let explained = Some(explained(&error));
+            let explained = Some(sentence(&error));
             Ok(sign_in_page(&visitor, error.status(), next, "", None, explained))
         }
         Err(error) => Err(error.into()),

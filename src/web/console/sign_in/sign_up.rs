@@ -8,14 +8,14 @@ use crate::accounts::sign_in::proof::takes_signups;
 use crate::accounts::sign_in::sign_up::{SignUp, SignUpRequest, SignUpStep};
 use crate::error::Error;
 use crate::http::query::Query;
-use crate::infra::templates::said;
+use crate::infra::templates::tr;
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::OpenForm;
 use crate::web::console::kit::member::Visitor;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::explained;
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![sign_up, open_account]
@@ -70,8 +70,8 @@ fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option
         true => "/console/sign-in".to_owned(),
         false => sign_in_address(&typed.next),
     };
-    let content = context! { typed, field, takes_signups, sign_in, error: wrong.map(explained) };
-    visitor.page(status, "console/sign_up.html", said("Sign up"), content)
+    let content = context! { typed, field, takes_signups, sign_in, error: wrong.map(sentence) };
+    visitor.page(status, "console/sign_up.html", tr("Sign up"), content)
 }
 
 #[post("/console/sign-up", data = "<form>")]

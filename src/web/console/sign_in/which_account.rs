@@ -6,6 +6,7 @@ use super::next_of;
 use crate::accounts::members::member::Membership;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
+use crate::infra::templates::tr;
 use crate::types::ids::AccountId;
 use crate::web::console::kit::browser::Browser;
 use crate::web::console::kit::cookies;
@@ -35,7 +36,7 @@ async fn accounts(member: Member<'_>) -> Result<Reply, Refusal> {
     };
     let screen = Screen {
         template: "console/which_account.html",
-        title: "Which account?",
+        title: tr("Which account?"),
         place: Place::Account,
         calls: &[],
     };

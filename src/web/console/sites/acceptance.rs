@@ -1,8 +1,9 @@
 //! Acceptance rates: how far they can be relied on, and how they differ.
 
+use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::series::Answers;
 use crate::receipts::daily_counts::stats::Counts;
-use crate::web::console::kit::words::{capital, count, percent};
+use crate::web::console::kit::words::{counted, percent};
 
 /// Fewer responses are too few for a confidence interval or a comparison.
 pub const FEWEST: i64 = 30;
@@ -28,61 +29,124 @@ impl From<Answers> for Rate {
     }
 }
 
+/// The period with which a rate is compared.
+pub enum Before {
+    /// The period before, with its name.
+    Period(Message),
+    /// An earlier version of the notice.
+    Version(i32),
+}
+
+impl Before {
+    /// The text of the two that is about this rate.
+    fn choose(&self, [of_period, of_version]: [Message; 2]) -> Message {
+        match self {
+            Self::Period(days) => of_period.with("days", days),
+            Self::Version(version) => of_version.with("version", version),
+        }
+    }
+}
+
 impl Rate {
-    pub fn responses(self) -> String {
-        count(self.responses, "response", "responses")
+    pub fn responses(self) -> Message {
+        let texts = [tr("no responses"), tr("one response"), tr("{{ number }} responses")];
+        counted(self.responses, texts)
+    }
+
+    /// The number of responses.
+    pub fn count(self) -> i64 {
+        self.responses
     }
 
     pub fn is_enough(self) -> bool {
         self.responses >= FEWEST
     }
 
-    pub fn text(self) -> String {
-        percent(self.accepted, self.responses).map_or("–".to_owned(), |rate| format!("{rate}%"))
+    pub fn text(self) -> Message {
+        let rate = percent(self.accepted, self.responses);
+        rate.map_or_else(|| Message::plain("–"), Message::WholePercent)
     }
 
-    /// The confidence interval; empty if there are not enough responses.
-    pub fn interval(self) -> String {
-        if !self.is_enough() {
-            return String::new();
-        }
-        let [low, high] = self.wilson().map(|end| (end * 100.0).round());
-        format!("{low}% to {high}%")
+    /// The confidence interval; `None` if there are not enough responses.
+    pub fn interval(self) -> Option<Message> {
+        self.with_ends(tr("{{ low }} to {{ high }}"))
     }
 
-    pub fn confidence(self) -> String {
+    pub fn confidence(self) -> Message {
+        let few = || {
+            tr("Not enough responses to rely on: fewer than {{ fewest }}.").with("fewest", FEWEST)
+        };
         match self.responses {
-            0 => "No responses.".to_owned(),
-            _ if self.is_enough() => format!("With 95% confidence it is {}.", self.interval()),
-            _ => format!("Not enough responses to rely on: fewer than {FEWEST}."),
+            0 => tr("No responses."),
+            _ => self
+                .with_ends(tr("With 95% confidence it is {{ low }} to {{ high }}."))
+                .unwrap_or_else(few),
         }
     }
 
-    /// A sentence about the difference from another rate, such as the one `in the previous period`.
-    pub fn difference(self, before: Self, place: &str) -> String {
-        let (now, then) =
-            (percent(self.accepted, self.responses), percent(before.accepted, before.responses));
-        let Some(then) = then else { return format!("{}: no responses.", capital(place)) };
-        let former = format!("{then}% of {}", before.responses());
-        let Some(now) = now else { return format!("{}: {former}.", capital(place)) };
-        if !self.is_enough() || !before.is_enough() {
-            let few = format!("Not enough responses to compare: both need at least {FEWEST}.");
-            return format!("{}: {former}. {few}", capital(place));
+    /// A text with the ends of the confidence interval.
+    fn with_ends(self, text: Message) -> Option<Message> {
+        if !self.is_enough() {
+            return None;
         }
-        let points = match (now - then).abs() {
-            1 => "1 percentage point".to_owned(),
-            points => format!("{points} percentage points"),
+        let [low, high] =
+            self.wilson().map(|end| Message::WholePercent((end * 100.0).round() as i64));
+        Some(text.with("low", low).with("high", high))
+    }
+
+    /// Sentences about the difference from another rate.
+    pub fn difference(self, other: Self, before: &Before) -> Message {
+        let (now, then) =
+            (percent(self.accepted, self.responses), percent(other.accepted, other.responses));
+        if then.is_none() {
+            return before.choose([
+                tr("In the previous period, {{ days }}: no responses."),
+                tr("With version {{ version }}: no responses."),
+            ]);
+        }
+        let Some(points) = now.zip(then).map(|(now, then)| now - then) else {
+            return other.alone(before);
         };
-        let difference = match now - then {
-            0 => "The same as".to_owned(),
-            1.. => format!("{points} higher than"),
-            _ => format!("{points} lower than"),
+        if !self.is_enough() || !other.is_enough() {
+            let few = tr("Not enough responses to compare: both need at least {{ fewest }}.");
+            return Message::Sentences(vec![other.alone(before), few.with("fewest", FEWEST)]);
+        }
+        let difference = before.choose(match points {
+            0 => [
+                tr("The same as in the previous period, {{ days }}: {{ former }}."),
+                tr("The same as with version {{ version }}: {{ former }}."),
+            ],
+            1.. => [
+                tr("{{ points }} percentage point{{ points | pluralize }} higher than in the previous period, {{ days }}: {{ former }}."),
+                tr("{{ points }} percentage point{{ points | pluralize }} higher than with version {{ version }}: {{ former }}."),
+            ],
+            _ => [
+                tr("{{ points }} percentage point{{ points | pluralize }} lower than in the previous period, {{ days }}: {{ former }}."),
+                tr("{{ points }} percentage point{{ points | pluralize }} lower than with version {{ version }}: {{ former }}."),
+            ],
+        });
+        let difference =
+            difference.with("points", points.abs()).with("former", other.of_responses());
+        let chance = match self.differs_from(other) {
+            true => tr("The difference is larger than chance explains (95% confidence)."),
+            false => tr("Chance can explain the difference (95% confidence)."),
         };
-        let chance = match self.differs_from(before) {
-            true => "The difference is larger than chance explains (95% confidence).",
-            false => "Chance can explain the difference (95% confidence).",
-        };
-        format!("{difference} {place}: {former}. {chance}")
+        Message::Sentences(vec![difference, chance])
+    }
+
+    fn alone(self, before: &Before) -> Message {
+        let texts = [
+            tr("In the previous period, {{ days }}: {{ former }}."),
+            tr("With version {{ version }}: {{ former }}."),
+        ];
+        before.choose(texts).with("former", self.of_responses())
+    }
+
+    fn of_responses(self) -> Message {
+        tr("{{ rate }} of {% if many == 1 %}one response{% else %}{{ number }} responses{% endif %}")
+            .with("rate", self.text())
+            .with("many", self.responses)
+            .with("number", Message::Number(self.responses))
     }
 
     fn share(self) -> f64 {
@@ -113,46 +177,55 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     fn rate(accepted: i64, responses: i64) -> Rate {
         Rate { accepted, responses }
     }
 
-    #[test]
-    fn intervals_are_those_of_wilson() {
-        assert_eq!(rate(50, 100).interval(), "40% to 60%");
-        assert_eq!(rate(0, 30).interval(), "0% to 11%");
-        assert_eq!(rate(30, 30).interval(), "89% to 100%");
-        assert_eq!(rate(99, 173).confidence(), "With 95% confidence it is 50% to 64%.");
-        assert_eq!(rate(29, 29).interval(), "");
-        let few = "Not enough responses to rely on: fewer than 30.";
-        assert_eq!([rate(1, 29).confidence(), rate(0, 0).confidence()], [few, "No responses."]);
+    fn compared(now: Rate, before: Rate) -> String {
+        in_english(&now.difference(before, &Before::Version(2)))
     }
 
     #[test]
-    fn a_difference_is_told_in_points_and_with_what_chance_explains() {
-        let told = |now: Rate, before: Rate| now.difference(before, "in May");
+    fn intervals_are_those_of_wilson() {
+        let interval = |rate: Rate| rate.interval().map(|interval| in_english(&interval));
+        let confidence = |rate: Rate| in_english(&rate.confidence());
+        assert_eq!(interval(rate(50, 100)).as_deref(), Some("40% to 60%"));
+        assert_eq!(interval(rate(0, 30)).as_deref(), Some("0% to 11%"));
+        assert_eq!(interval(rate(30, 30)).as_deref(), Some("89% to 100%"));
+        assert_eq!(confidence(rate(99, 173)), "With 95% confidence it is 50% to 64%.");
+        assert_eq!(interval(rate(29, 29)), None);
+        let few = "Not enough responses to rely on: fewer than 30.";
+        assert_eq!([confidence(rate(1, 29)), confidence(rate(0, 0))], [few, "No responses."]);
+    }
+
+    #[test]
+    fn a_difference_is_given_in_points_and_with_what_chance_explains() {
         assert_eq!(
-            told(rate(60, 100), rate(45, 100)),
-            "15 percentage points higher than in May: 45% of 100 responses. The difference is larger \
-             than chance explains (95% confidence)."
+            compared(rate(60, 100), rate(45, 100)),
+            "15 percentage points higher than with version 2: 45% of 100 responses. The difference \
+             is larger than chance explains (95% confidence)."
         );
         assert_eq!(
-            told(rate(45, 100), rate(46, 100)),
-            "1 percentage point lower than in May: 46% of 100 responses. Chance can explain the \
-             difference (95% confidence)."
+            compared(rate(45, 100), rate(46, 100)),
+            "1 percentage point lower than with version 2: 46% of 100 responses. Chance can explain \
+             the difference (95% confidence)."
         );
-        assert!(told(rate(50, 100), rate(50, 100)).starts_with("The same as in May: 50%"));
+        let same = rate(50, 100).difference(rate(50, 100), &Before::Period(Message::plain("May")));
+        assert!(
+            in_english(&same).starts_with("The same as in the previous period, May: 50% of 100")
+        );
         assert!(!rate(55, 100).differs_from(rate(45, 100)));
         assert!(rate(5_500, 10_000).differs_from(rate(5_300, 10_000)));
     }
 
     #[test]
     fn too_few_responses_are_not_compared() {
-        let told = rate(60, 100).difference(rate(1, 1), "in May");
         let few = "Not enough responses to compare: both need at least 30.";
-        assert_eq!(told, format!("In May: 100% of one response. {few}"));
-        assert_eq!(rate(1, 2).difference(rate(0, 0), "in May"), "In May: no responses.");
-        assert_eq!(rate(0, 0).difference(rate(1, 2), "in May"), "In May: 50% of 2 responses.");
+        let one = format!("With version 2: 100% of one response. {few}");
+        assert_eq!(compared(rate(60, 100), rate(1, 1)), one);
+        assert_eq!(compared(rate(1, 2), rate(0, 0)), "With version 2: no responses.");
+        assert_eq!(compared(rate(0, 0), rate(1, 2)), "With version 2: 50% of 2 responses.");
     }
 }

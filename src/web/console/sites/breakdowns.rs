@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::acceptance::Rate;
+use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::series::{Answers, VersionSeries};
 use crate::receipts::daily_counts::stats::{Counts, Stats};
 use crate::types::consent::Purpose;
 use crate::types::locales;
 use crate::web::console::kit::words::{self, percent};
+use crate::web::console::visitors::choice_words::purpose_title;
 
 const MOST_VERSIONS: usize = 4;
 const MOST_LANGUAGES: usize = 10;
@@ -18,18 +20,18 @@ const MOST_LANGUAGES: usize = 10;
 #[derive(Serialize)]
 pub struct PurposeRow {
     name: &'static str,
-    title: &'static str,
+    title: Message,
     count: i64,
-    share: Option<i64>,
+    share: Option<Message>,
 }
 
 pub fn purposes(totals: &Counts) -> Vec<PurposeRow> {
-    let english = locales::english();
     let row = |purpose: &Purpose| {
         let name = purpose.as_str();
         let count = totals.purposes.get(name).copied().unwrap_or(0);
-        let title = &*english.purposes[name].title;
-        PurposeRow { name, title, count, share: percent(count, totals.accepted) }
+        let title = purpose_title(*purpose);
+        let share = percent(count, totals.accepted).map(Message::WholePercent);
+        PurposeRow { name, title, count, share }
     };
     let mut rows = Purpose::ALL.iter().map(row).filter(|row| row.count > 0).collect::<Vec<_>>();
     rows.sort_by_key(|row| Reverse(row.count));
@@ -39,35 +41,50 @@ pub fn purposes(totals: &Counts) -> Vec<PurposeRow> {
 #[derive(Serialize)]
 pub struct VersionRow {
     policy_hash: String,
-    version: Option<i32>,
-    since: Option<String>,
+    name: Message,
+    since: Option<Message>,
     answers: Answers,
-    rate: String,
-    interval: String,
+    rate: Message,
+    interval: Option<Message>,
 }
 
 pub fn version_row(line: &VersionSeries) -> VersionRow {
     let rate = Rate::from(line.totals);
     VersionRow {
         policy_hash: line.policy_hash.clone(),
-        version: line.version,
-        since: line.published_at.map(|time| words::day(time.0)),
+        name: name_of(line),
+        since: line.published_at.map(|time| Message::DayOf(time.0)),
         answers: line.totals,
         rate: rate.text(),
         interval: rate.interval(),
     }
 }
 
+fn name_of(line: &VersionSeries) -> Message {
+    match line.version {
+        Some(version) => tr("Version {{ version }}").with("version", version),
+        None => tr("An earlier version"),
+    }
+}
+
 #[derive(Serialize)]
 pub struct Language {
     lang: String,
-    name: Option<&'static str>,
+    /// Its own name, or how it is named here.
+    name: Message,
+    is_known: bool,
 }
 
 impl Language {
     fn of(language: Option<&str>) -> Self {
         let lang = language.unwrap_or_default().to_owned();
-        Self { name: locales::named(&lang).map(|locale| &*locale.name), lang }
+        let locale = locales::named(&lang);
+        let name = match locale {
+            Some(locale) => Message::plain(&*locale.name),
+            None if lang.is_empty() => tr("Unknown"),
+            None => Message::plain(&*lang),
+        };
+        Self { name, is_known: locale.is_some(), lang }
     }
 }
 
@@ -75,8 +92,8 @@ impl Language {
 pub struct LanguageRow {
     language: Language,
     answers: Answers,
-    rate: String,
-    interval: String,
+    rate: Message,
+    interval: Option<Message>,
 }
 
 pub fn languages(stats: &Stats) -> Vec<LanguageRow> {
@@ -97,7 +114,7 @@ pub fn languages(stats: &Stats) -> Vec<LanguageRow> {
 /// Acceptance rates of languages, with a column for each version.
 #[derive(Serialize)]
 pub struct Pairs {
-    versions: Vec<String>,
+    versions: Vec<Message>,
     rows: Vec<PairsRow>,
 }
 
@@ -109,8 +126,9 @@ struct PairsRow {
 
 #[derive(Clone, Default, Serialize)]
 struct Cell {
-    rate: String,
-    responses: String,
+    /// `None` without a response.
+    rate: Option<Message>,
+    responses: Option<Message>,
     is_enough: bool,
 }
 
@@ -129,34 +147,32 @@ pub fn pairs(stats: &Stats) -> Option<Pairs> {
         let empty = || (0, vec![Cell::default(); columns.len()]);
         let (sum, cells) = rows.entry(pair.language.as_deref()).or_insert_with(empty);
         let rate = Rate::from(pair.totals);
-        let (text, is_enough) = (rate.text(), rate.is_enough());
         *sum += responses(&pair.totals);
-        cells[at] = Cell { rate: text, responses: rate.responses(), is_enough };
+        cells[at] = Cell {
+            rate: Some(rate.text()),
+            responses: Some(rate.responses()),
+            is_enough: rate.is_enough(),
+        };
     }
     let mut rows = rows.into_iter().collect::<Vec<_>>();
     rows.sort_by_key(|(_, (sum, _))| Reverse(*sum));
     let row = |(language, (_, cells))| PairsRow { language: Language::of(language), cells };
     Some(Pairs {
-        versions: columns.iter().map(|column| column_name(column)).collect(),
+        versions: columns.iter().map(|column| name_of(column)).collect(),
         rows: rows.into_iter().take(MOST_LANGUAGES).map(row).collect(),
     })
 }
 
-fn column_name(line: &VersionSeries) -> String {
-    let number = line.version.map(|version| format!("Version {version}"));
-    number.unwrap_or_else(|| "An earlier version".to_owned())
-}
-
 #[derive(Serialize)]
 pub struct ActRow {
-    name: &'static str,
+    name: Message,
     answers: Answers,
 }
 
 pub fn acts(stats: &Stats) -> Vec<ActRow> {
-    let rows = stats
-        .by_act
-        .iter()
-        .map(|line| ActRow { name: line.act.map_or("Unknown", words::act), answers: line.totals });
+    let rows = stats.by_act.iter().map(|line| ActRow {
+        name: line.act.map_or(tr("Unknown"), words::act),
+        answers: line.totals,
+    });
     rows.collect()
 }

@@ -3,6 +3,7 @@ use rocket_dyn_templates::context;
 
 use super::new_site::host_of;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::claims::claim::VerifyClaim;
 use crate::pixels::claims::opening::{ClaimHost, ShowClaim};
 use crate::pixels::input::{OfClaim, PixelRequest};
@@ -11,7 +12,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{moment, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![open, show, look]
@@ -19,7 +20,7 @@ pub fn routes() -> Vec<Route> {
 
 const CLAIM: Screen<'static> = Screen {
     template: "console/claim.html",
-    title: "Claim a site",
+    title: tr("Claim a site"),
     place: Place::Sites,
     calls: &["POST /v1/pixels/claims", "POST /v1/pixels/claims/{token}/verify"],
 };
@@ -57,7 +58,7 @@ async fn claim_screen(
         token,
         snippet: &claim.snippet,
         action: address(token),
-        until: moment(claim.expires_at.0),
+        until: Message::Moment(claim.expires_at.0),
         error: error.map(sentence),
     };
     Ok(member.screen_with_status(status, CLAIM, content))

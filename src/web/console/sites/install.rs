@@ -1,10 +1,13 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
+use serde::Serialize;
 
+use super::findings::FindingRow;
 use super::tag_state::{Visits, state_of};
 use crate::error::{Error, Result};
 use crate::guide::ecosystems::{ECOSYSTEMS, Ecosystem};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::change::DeletePixel;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::install_check::{CheckInstall, ShowInstall};
@@ -19,7 +22,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, moment, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![install, check, mail, ask_to_remove, remove]
@@ -80,9 +83,9 @@ async fn install_screen(
         mail: mail_to_developer(pixel),
         state, tone,
         former: site_move.as_ref().map(|it| it.former_domain.as_str()),
-        former_until: site_move.as_ref().map(|it| day(it.ends_at.0)),
-        looked_at: install.checked_at.map(|time| moment(time.0)),
-        findings: &install.findings,
+        former_until: site_move.as_ref().map(|it| Message::DayOf(it.ends_at.0)),
+        looked_at: install.checked_at.map(|time| Message::Moment(time.0)),
+        findings: install.findings.iter().map(FindingRow::from).collect::<Vec<_>>(),
         error: tried.check.map(sentence),
         mails: member.app.infra.outbox.mailer.is_configured(),
         developer: tried.mail.map(|(address, _)| address),
@@ -91,7 +94,7 @@ async fn install_screen(
     };
     let screen = Screen {
         template: "console/install.html",
-        title: "Install",
+        title: tr("Install"),
         place: Place::of(pixel, "install"),
         calls: &[
             "GET /v1/pixels/{pixel_id}",
@@ -104,10 +107,12 @@ async fn install_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "mailed" => Some("The snippet has been sent to the developer."),
-        "moved" => Some("The site has moved to this domain. Put the same snippet on its pages."),
+        "mailed" => Some(tr("The snippet has been sent to the developer.")),
+        "moved" => {
+            Some(tr("The site has moved to this domain. Put the same snippet on its pages."))
+        }
         _ => None,
     }
 }
@@ -119,17 +124,24 @@ async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
     Ok(Visits::of(&member.ask::<ReadConsentStats>(request).await?))
 }
 
-fn mail_to_developer(pixel: &PixelView) -> String {
-    let PixelView { domain, snippet, .. } = pixel;
-    let text = format!(
-        "Hello,\n\nplease put this line before </head> on every page of {domain}:\n\n{snippet}\n\n\
-         It loads by itself and holds up nothing. Thank you!\n"
-    );
-    let encode =
-        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let [subject, body] = [format!("Snippet for {domain}"), text].map(|text| encode(&text));
-    // Mail programs read %20, not the plus of forms.
-    format!("mailto:?subject={subject}&body={body}").replace('+', "%20")
+/// The text around the snippet in a draft for the reader's mail program.
+#[derive(Serialize)]
+struct Draft {
+    subject: Message,
+    greeting: Message,
+    order: Message,
+    end: Message,
+}
+
+fn mail_to_developer(pixel: &PixelView) -> Draft {
+    let host = pixel.domain.as_str();
+    Draft {
+        subject: tr("Snippet for {{ host }}").with("host", host),
+        greeting: tr("Hello,"),
+        order: tr("please put this line before </head> on every page of {{ host }}:")
+            .with("host", host),
+        end: tr("It loads by itself and holds up nothing. Thank you!"),
+    }
 }
 
 #[post("/console/sites/<pixel_id>/check", data = "<_form>")]
@@ -174,11 +186,11 @@ fn remove_screen(
     member: &Member<'_>,
     status: u16,
     pixel: &PixelView,
-    wrong: Option<String>,
+    wrong: Option<Message>,
 ) -> Reply {
     let screen = Screen {
         template: "console/remove_site.html",
-        title: "Remove this site",
+        title: tr("Remove this site"),
         place: Place::of(pixel, "install"),
         calls: &["DELETE /v1/pixels/{pixel_id}"],
     };
@@ -190,7 +202,7 @@ fn remove_screen(
 async fn remove(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let wrong = format!("Type {} to remove it.", pixel.domain);
+        let wrong = tr("Type {{ host }} to remove it.").with("host", &pixel.domain);
         return Ok(remove_screen(&member, 400, &pixel, Some(wrong)));
     }
     match member.ask::<DeletePixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await {

@@ -1,21 +1,20 @@
 pub mod acceptance;
 pub mod breakdowns;
 pub mod claim;
+pub mod findings;
 pub mod install;
 pub mod moving;
 pub mod new_site;
 pub mod notice_diff;
 pub mod overview;
 pub mod popup;
-pub mod popup_fields;
-pub mod popup_review;
-pub mod popup_sample;
 pub mod screenshots;
 pub mod sharing;
 pub mod tag_state;
 pub mod test_tag;
 pub mod versions;
 pub mod watch;
+mod watch_words;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, routes};
@@ -29,7 +28,6 @@ use super::kit::plan_summary::plan_summary;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::words::number;
 use super::webhooks::deliveries::failing;
 use crate::accounts::capability::NoInput;
 use crate::accounts::sessions;
@@ -37,6 +35,7 @@ use crate::billing::whoami::ShowCaller;
 use crate::contacts::counts::{CountContacts, CountRequest};
 use crate::error::Result;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::install_check::ShowInstall;
 use crate::pixels::pixel::InstallStatus;
@@ -44,6 +43,7 @@ use crate::pixels::setup::{ListPixels, ShowPixel};
 use crate::pixels::view::PixelSummary;
 use crate::receipts::daily_counts::stats::{Counts, ReadConsentStats, StatsRequest};
 use crate::silence::settings::ShowWatch;
+use crate::types::formatting::percent;
 use crate::web::charts::sparkline::Sparkline;
 use crate::webhooks::listing::ListWebhooks;
 
@@ -94,14 +94,6 @@ impl Wanted {
         found
     }
 
-    fn order(&self) -> &'static str {
-        match self.sort {
-            "name" => "by domain",
-            "newest" => "the newest first",
-            _ => "the oldest first",
-        }
-    }
-
     fn page(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in [("search", &*self.search), ("sort", self.sort)] {
@@ -118,19 +110,20 @@ impl Wanted {
 struct Row {
     pixel_id: String,
     host: String,
-    state: String,
+    state: Message,
     /// `good`, `bad` or `none`.
     tone: &'static str,
     asks: bool,
     shown: i64,
     answered: i64,
     /// In percent of the answers; `None` without any.
-    accepted: Option<i64>,
+    accepted: Option<Message>,
     /// Answers of each of the last 30 days; `None` without any.
     line: Option<Sparkline>,
     contacts: i64,
-    requests: Option<OpenRequests>,
-    leaks: bool,
+    requests: Option<Message>,
+    /// Words for a site that loads something without consent.
+    leaks: Option<Message>,
 }
 
 #[get("/console")]
@@ -160,7 +153,6 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         has_filter: all.len() > FEW || wanted.is_set(),
         filter: &wanted,
         is_filtered: wanted.is_set(),
-        order: wanted.order(),
         previous: (page > 1).then(|| wanted.page(page - 1)),
         next: (found.len() > first.saturating_add(PAGE)).then(|| wanted.page(page + 1)),
         failing_webhooks: failing(&webhooks),
@@ -178,7 +170,7 @@ async fn site(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
 
 const SITES: Screen<'static> = Screen {
     template: "console/sites.html",
-    title: "Sites",
+    title: tr("Sites"),
     place: Place::Sites,
     calls: &[
         "GET /v1/pixels",
@@ -192,11 +184,11 @@ const SITES: Screen<'static> = Screen {
     ],
 };
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "removed" => Some(
+        "removed" => Some(tr(
             "The site was removed, and its contacts with it. Its receipts are kept: they are in the full export, under Account.",
-        ),
+        )),
         _ => None,
     }
 }
@@ -217,8 +209,8 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
     let (state, tone) = state_of(&install, &Visits::of(&stats), now);
     Ok(Row {
         line: (answered > 0).then(|| sparkline(&by_day)),
-        requests: member.open_requests(&pixel_id).await?,
-        leaks: watch.broken_since.is_some(),
+        requests: member.open_requests(&pixel_id).await?.as_ref().map(requests),
+        leaks: watch.broken_since.map(|_| tr("Loads without consent")),
         shown,
         contacts,
         pixel_id,
@@ -227,13 +219,25 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
         tone,
         asks: view.consent_enabled,
         answered,
-        accepted: (answered > 0).then(|| (accepted * 100 + answered / 2) / answered),
+        accepted: percent(accepted, answered).map(Message::WholePercent),
     })
+}
+
+fn requests(open: &OpenRequests) -> Message {
+    let text = match (&*open.count, open.overdue) {
+        ("1", 0) => tr("1 erasure request"),
+        ("1", _) => tr("1 erasure request, {{ overdue }} overdue"),
+        (_, 0) => tr("{{ count }} erasure requests"),
+        _ => tr("{{ count }} erasure requests, {{ overdue }} overdue"),
+    };
+    text.with("count", &open.count).with("overdue", open.overdue)
 }
 
 fn sparkline(by_day: &[i64]) -> Sparkline {
     let most = by_day.iter().copied().max().unwrap_or(0);
     let last = by_day.last().copied().unwrap_or(0);
-    let title = format!("Responses by day: {} at most, {} today.", number(most), number(last));
+    let title = tr("Responses by day: {{ most }} at most, {{ last }} today.")
+        .with("most", Message::Number(most))
+        .with("last", Message::Number(last));
     Sparkline::of(by_day, title)
 }

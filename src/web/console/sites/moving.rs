@@ -7,6 +7,7 @@ use super::new_site::host_of;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::moves::{EndMove, LASTS, MoveView};
 use crate::pixels::view::PixelView;
@@ -17,13 +18,13 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![moving, start, end, cancel]
 }
 
-fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> Screen<'a> {
     Screen {
         template,
         title,
@@ -39,19 +40,21 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
 
 #[derive(Default)]
 struct Tried<'a> {
-    done: Option<&'static str>,
+    done: Option<Message>,
     /// The new domain as it was typed, with `error`.
     domain: &'a str,
     error: Option<&'a Error>,
     /// Another text than the former domain was typed to end the move.
-    wrong_host: Option<String>,
+    wrong_host: Option<Message>,
 }
 
 #[get("/console/sites/<pixel_id>/move")]
 async fn moving(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
     let done = query.get("done").and_then(|done| match done {
-        "ended" => Some("The move has ended. The former domain is no longer served."),
-        "cancelled" => Some("The move is cancelled. Verify the installation again under Install."),
+        "ended" => Some(tr("The move has ended. The former domain is no longer served.")),
+        "cancelled" => {
+            Some(tr("The move is cancelled. Verify the installation again under Install."))
+        }
         _ => None,
     });
     move_screen(&member, 200, pixel_id, Tried { done, ..Tried::default() }).await
@@ -74,15 +77,15 @@ async fn move_screen(
         host_error: tried.wrong_host,
         notice: tried.done,
     };
-    let screen = screen(pixel, "console/move.html", "Move to another domain");
+    let screen = screen(pixel, "console/move.html", tr("Move to another domain"));
     Ok(member.screen_with_status(status, screen, content))
 }
 
 fn summary(site_move: &MoveView) -> Value {
     json!({
         "former": site_move.former_domain,
-        "since": day(site_move.moved_at.0),
-        "until": day(site_move.ends_at.0),
+        "since": Message::DayOf(site_move.moved_at.0),
+        "until": Message::DayOf(site_move.ends_at.0),
     })
 }
 
@@ -115,11 +118,11 @@ async fn start(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, 
             let configuration = member.ask::<ReadConsentConfiguration>(of_pixel).await?;
             let content = context! {
                 new: host.as_str(),
-                until: day(member.app.infra.clock.now() + LASTS),
+                until: Message::DayOf(member.app.infra.clock.now() + LASTS),
                 has_notice: !configuration.versions.is_empty(),
                 shares: configuration.share_subdomains,
             };
-            let screen = screen(&pixel, "console/move_confirm.html", "Review the move");
+            let screen = screen(&pixel, "console/move_confirm.html", tr("Review the move"));
             Ok(member.screen(screen, content))
         }
         Err(error) if is_about_the_field(&error) => {
@@ -150,7 +153,7 @@ fn is_about_the_field(error: &Error) -> bool {
 async fn end(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let former = find_move(&member, pixel_id).await?.map(|it| it.former_domain);
     if let Some(former) = former.filter(|it| form.text("host").to_lowercase() != it.as_str()) {
-        let wrong_host = Some(format!("Type {former} to end its service."));
+        let wrong_host = Some(tr("Type {{ host }} to end its service.").with("host", &former));
         let tried = Tried { wrong_host, ..Tried::default() };
         return move_screen(&member, 400, pixel_id, tried).await;
     }

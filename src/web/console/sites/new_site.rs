@@ -4,11 +4,11 @@ use url::Url;
 
 use crate::accounts::account::TRIAL;
 use crate::accounts::capability::NoInput;
-use crate::accounts::plans::monthly_price;
 use crate::accounts::sign_in::proof::Proof;
 use crate::billing::whoami::ShowCaller;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::PixelRequest;
 use crate::pixels::setup::CreatePixel;
 use crate::web::console::kit::form::Form;
@@ -16,7 +16,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{count, sentence};
+use crate::web::console::kit::words::{price, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![name_site, add_site]
@@ -24,7 +24,7 @@ pub fn routes() -> Vec<Route> {
 
 const NEW_SITE: Screen<'static> = Screen {
     template: "console/new_site.html",
-    title: "Add site",
+    title: tr("Add site"),
     place: Place::Sites,
     calls: &["POST /v1/pixels"],
 };
@@ -42,31 +42,18 @@ fn by_mail(member: &Member<'_>) -> bool {
 }
 
 /// The price of more sites, once the account has all that its plan includes.
-async fn more_sites(member: &Member<'_>) -> Result<Option<String>> {
+async fn more_sites(member: &Member<'_>) -> Result<Option<Message>> {
     let allowance = member.ask::<ShowCaller>(NoInput {}).await?.allowance;
     let included = allowance.pixels_included.filter(|most| allowance.pixels_used >= *most);
     Ok(included.map(price_after))
 }
 
 /// The price of a site beyond those that an account includes.
-fn price_after(included: i64) -> String {
-    let (next, price) = (ordinal(included + 1), monthly_price());
-    let (sites, days) = (count(included, "site", "sites"), TRIAL.num_days());
-    format!(
-        "Your account includes {sites}. A {next} needs another account: {price} after a {days}-day trial."
-    )
-}
-
-fn ordinal(number: i64) -> String {
-    let word = match number {
-        2 => "second",
-        3 => "third",
-        4 => "fourth",
-        5 => "fifth",
-        6 => "sixth",
-        _ => return format!("site number {number}"),
-    };
-    word.to_owned()
+fn price_after(included: i64) -> Message {
+    tr("Your account includes {{ number }} site{{ number | pluralize }}. One more needs another account: {{ price }} after a {{ days }}-day trial.")
+        .with("number", included)
+        .with("price", price())
+        .with("days", TRIAL.num_days())
 }
 
 pub fn host_of(typed: &str) -> String {
@@ -123,14 +110,13 @@ fn is_about_the_field(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     #[test]
-    fn the_price_of_one_more_site_is_told() {
-        let told = price_after(3);
+    fn the_price_of_one_more_site_is_named() {
         let trial = "1 USD a month after a 30-day trial.";
-        let sites = "Your account includes 3 sites. A fourth needs another account:";
-        assert_eq!(told, format!("{sites} {trial}"));
-        assert!(price_after(9).contains("A site number 10 needs"));
+        let sites = "Your account includes 3 sites. One more needs another account:";
+        assert_eq!(in_english(&price_after(3)), format!("{sites} {trial}"));
     }
 
     #[test]

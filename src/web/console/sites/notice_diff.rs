@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
+use crate::infra::templates::{Message, tr};
+
 /// Longer comparisons are approximated. Most take less than a millisecond.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -16,9 +18,11 @@ pub enum Kind {
     Added,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 pub struct Passage {
     kind: Kind,
+    /// The label for screen readers before a text that was changed.
+    label: Option<Message>,
     text: String,
 }
 
@@ -102,7 +106,12 @@ impl Merging {
         {
             return last.text.push_str(text);
         }
-        self.passages.push(Passage { kind, text: text.to_owned() });
+        let label = match kind {
+            Kind::Kept => None,
+            Kind::Removed => Some(tr("removed")),
+            Kind::Added => Some(tr("added")),
+        };
+        self.passages.push(Passage { kind, label, text: text.to_owned() });
     }
 
     fn finish(mut self) -> Vec<Passage> {

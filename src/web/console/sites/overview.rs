@@ -3,12 +3,13 @@ use rocket::{Route, get, routes};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::acceptance::{FEWEST, Rate};
+use super::acceptance::{Before, FEWEST, Rate};
 use super::breakdowns::{self, ActRow, LanguageRow, Pairs, PurposeRow, VersionRow, version_row};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::infra::Infra;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
 use crate::policies::popup_changes::{Publication, list_publications};
@@ -21,7 +22,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{date, percent, sentence};
+use crate::web::console::kit::words::{percent, sentence};
 
 pub fn routes() -> Vec<Route> {
     routes![overview, overview_table]
@@ -40,7 +41,7 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let screen = Screen {
         template: "console/overview.html",
-        title: "Overview",
+        title: tr("Overview"),
         place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
         calls: &["GET /v1/pixels/{pixel_id}/consent/stats"],
     };
@@ -72,9 +73,9 @@ pub struct OverviewPage {
     /// The entered values if they are invalid.
     from: String,
     to: String,
-    error: Option<String>,
+    error: Option<Message>,
     overview: Overview,
-    comparison: Option<String>,
+    comparison: Option<Message>,
     fewest: i64,
 }
 
@@ -116,18 +117,21 @@ async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Res
 
 #[derive(Serialize)]
 struct Overview {
-    name: String,
+    name: Message,
     from: NaiveDate,
     to: NaiveDate,
     totals: Counts,
-    rate: String,
-    responses: String,
-    confidence: String,
-    /// In percent of the impressions.
-    unanswered: Option<i64>,
-    unit: &'static str,
-    first: String,
-    last: String,
+    rate: Message,
+    responses: Message,
+    confidence: Message,
+    /// As a share of the impressions.
+    unanswered: Option<Message>,
+    /// Whether a bar is a week and not a day.
+    is_weekly: bool,
+    first: Message,
+    last: Message,
+    /// The description of the plot for screen readers.
+    label: Message,
     plot: Bars,
     rows: Vec<Row>,
     marks: Vec<Mark>,
@@ -140,15 +144,16 @@ struct Overview {
 
 #[derive(Serialize)]
 struct Row {
-    name: String,
+    name: Message,
     counts: Counts,
-    rate: String,
+    rate: Message,
 }
 
 #[derive(Serialize)]
 struct Mark {
-    day: String,
+    day: Message,
     version: Option<i32>,
+    what: Message,
 }
 
 impl Overview {
@@ -157,18 +162,21 @@ impl Overview {
         let all = Span { from: stats.from, to: stats.to, counts: stats.totals.clone() };
         let columns = spans.iter().map(|span| column(span, published));
         let rate = Rate::from(&stats.totals);
+        let (name, is_weekly) = (all.name(), are_weeks(stats.days.len()));
         Self {
-            name: all.name(),
+            label: label(&name, is_weekly),
+            name,
             from: stats.from,
             to: stats.to,
             totals: stats.totals.clone(),
             rate: rate.text(),
             responses: rate.responses(),
             confidence: rate.confidence(),
-            unanswered: percent(stats.totals.unanswered, stats.totals.shown),
-            unit: if are_weeks(stats.days.len()) { "week" } else { "day" },
-            first: date(stats.from),
-            last: date(stats.to),
+            unanswered: percent(stats.totals.unanswered, stats.totals.shown)
+                .map(Message::WholePercent),
+            is_weekly,
+            first: Message::Day(stats.from),
+            last: Message::Day(stats.to),
             plot: Bars::of(KINDS, columns.collect()),
             rows: spans.iter().rev().map(row).collect(),
             marks: published.iter().map(mark).collect(),
@@ -179,6 +187,14 @@ impl Overview {
             acts: breakdowns::acts(stats),
         }
     }
+}
+
+fn label(days: &Message, is_weekly: bool) -> Message {
+    let text = match is_weekly {
+        true => tr("Choices by week, {{ days }}; the numbers are in the table below"),
+        false => tr("Choices by day, {{ days }}; the numbers are in the table below"),
+    };
+    text.with("days", days)
 }
 
 /// The period of the same length that ends on the day before this one.
@@ -194,7 +210,7 @@ fn previous_period(stats: &Stats) -> StatsRequest {
 }
 
 /// Compares with the previous period. A range that begins with the first day that the service accepts has none.
-async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<String>> {
+async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<Message>> {
     let previous = match reader.read(previous_period(stats)).await {
         Ok(previous) => previous,
         Err(Error::Validation(_)) => return Ok(None),
@@ -202,8 +218,8 @@ async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<S
     };
     let Stats { from, to, totals, .. } = previous;
     let days = Span { from, to, counts: Counts::default() }.name();
-    let place = format!("in the previous period, {days}");
-    Ok(Some(Rate::from(&stats.totals).difference(Rate::from(&totals), &place)))
+    let before = Before::Period(days);
+    Ok(Some(Rate::from(&stats.totals).difference(Rate::from(&totals), &before)))
 }
 
 async fn published_in(infra: &Infra, stats: &Stats) -> Result<Vec<Publication>> {
@@ -216,21 +232,31 @@ fn column(span: &Span, published: &[Publication]) -> Column<4> {
     let counts = &span.counts;
     let Counts { shown, accepted, declined, withdrawn, unanswered, .. } = *counts;
     let marks = published.iter().filter(|it| span.contains(it.at.date_naive()));
-    let marks = marks.map(|it| match it.version {
-        Some(version) => format!("version {version} of the notice"),
-        None => "appearance or settings of the popup".to_owned(),
-    });
-    let mut marks = marks.collect::<Vec<_>>();
+    let mut marks = marks.map(published_part).collect::<Vec<_>>();
     marks.dedup();
-    let marks = marks.join(", ");
+    let mark = |marks| {
+        let text = tr("{{ days }}: {{ published }}").with("days", span.name());
+        text.with("published", Message::List(marks))
+    };
     Column {
-        title: format!(
-            "{}: shown {shown}, accepted {accepted}, declined {declined}, withdrawn {withdrawn}, \
-             unanswered {unanswered}",
-            span.name(),
-        ),
+        title: tr(
+            "{{ days }}: shown {{ shown }}, accepted {{ accepted }}, declined {{ declined }}, withdrawn {{ withdrawn }}, unanswered {{ unanswered }}",
+        )
+        .with("days", span.name())
+        .with("shown", shown)
+        .with("accepted", accepted)
+        .with("declined", declined)
+        .with("withdrawn", withdrawn)
+        .with("unanswered", unanswered),
         counts: [accepted, declined, withdrawn, unanswered],
-        mark: (!marks.is_empty()).then(|| format!("{}: {marks}", span.name())),
+        mark: (!marks.is_empty()).then(|| mark(marks)),
+    }
+}
+
+fn published_part(publication: &Publication) -> Message {
+    match publication.version {
+        Some(version) => tr("version {{ version }} of the notice").with("version", version),
+        None => tr("appearance or settings of the popup"),
     }
 }
 
@@ -239,5 +265,9 @@ fn row(span: &Span) -> Row {
 }
 
 fn mark(publication: &Publication) -> Mark {
-    Mark { day: date(publication.at.date_naive()), version: publication.version }
+    Mark {
+        day: Message::Day(publication.at.date_naive()),
+        version: publication.version,
+        what: published_part(publication),
+    }
 }

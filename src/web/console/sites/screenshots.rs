@@ -8,17 +8,18 @@ use serde_json::{Value, json};
 
 use super::install::find;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::policies::screenshots::due;
 use crate::policies::screenshots::reading::{
     ListScreenshots, OfScreenshot, PageRequest, ReadScreenshot,
 };
 use crate::policies::screenshots::view::ScreenshotView;
+use crate::types::device::Device;
 use crate::types::locales;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{device, moment};
 
 pub fn routes() -> Vec<Route> {
     routes![screenshots, picture]
@@ -49,7 +50,7 @@ async fn screenshots(member: Member<'_>, pixel_id: &str, query: Query) -> Result
     };
     let screen = Screen {
         template: "console/screenshots.html",
-        title: "Screenshots of the popup",
+        title: tr("Screenshots of the popup"),
         place: Place::of(&pixel, "popup"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/screenshots",
@@ -70,7 +71,7 @@ fn forms_of(found: Vec<ScreenshotView>) -> Vec<Value> {
         pictures.sort_by_key(|picture| picture.device);
         let first = pictures.first();
         json!({
-            "since": moment(since),
+            "since": Message::Moment(since),
             "version": version,
             "list_sha256": first.map(|picture| &picture.list_sha256),
             "entry": first.and_then(|picture| picture.log_entry),
@@ -84,10 +85,10 @@ fn picture_of(picture: &ScreenshotView) -> Value {
     let (width, height) = picture.device.viewport();
     json!({
         "id": picture.screenshot_id,
-        "device": device(picture.device),
+        "is_phone": picture.device == Device::Phone,
         "width": width,
         "height": height,
-        "taken": moment(picture.taken_at.0),
+        "taken": Message::Moment(picture.taken_at.0),
         "sha256": picture.sha256,
     })
 }

@@ -6,6 +6,7 @@ use super::install::find;
 use super::overview::SLUG;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::sharing::links::{
     CreateSharedLink, ListSharedLinks, OfSharedLink, RevokeSharedLink, SharedLinkRequest,
@@ -17,7 +18,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![share, create, revoke]
@@ -33,15 +34,15 @@ const CALLS: &[&str] = &[
 struct Row {
     prefix: String,
     made_by: String,
-    created: String,
-    expires: String,
+    created: Message,
+    expires: Message,
 }
 
 impl From<SharedLinkView> for Row {
     fn from(link: SharedLinkView) -> Self {
         Self {
-            created: day(link.created_at.0),
-            expires: day(link.expires_at.0),
+            created: Message::DayOf(link.created_at.0),
+            expires: Message::DayOf(link.expires_at.0),
             prefix: link.prefix,
             made_by: link.made_by,
         }
@@ -72,11 +73,11 @@ async fn screen(
         days: wrong.map_or_else(|| USUAL_DAYS.to_string(), |(typed, _)| typed.to_owned()),
         error: message.as_ref().filter(|_| is_of_field),
         problem: message.as_ref().filter(|_| !is_of_field),
-        notice: is_revoked.then_some("The link is revoked. It no longer works."),
+        notice: is_revoked.then_some(tr("The link is revoked. It no longer works.")),
     };
     let screen = Screen {
         template: "console/share.html",
-        title: "Share the overview",
+        title: tr("Share the overview"),
         place: Place::of(pixel, SLUG),
         calls: CALLS,
     };
@@ -101,11 +102,11 @@ async fn create(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply,
     let pixel = &find(&member, pixel_id).await?;
     let screen = Screen {
         template: "console/new_shared_link.html",
-        title: "Your new link",
+        title: tr("Your new link"),
         place: Place::of(pixel, SLUG),
         calls: CALLS,
     };
-    let (expires, prefix) = (day(made.link.expires_at.0), made.link.prefix);
+    let (expires, prefix) = (Message::DayOf(made.link.expires_at.0), made.link.prefix);
     Ok(member.screen_with_status(201, screen, context! { url: made.url, expires, prefix }))
 }
 

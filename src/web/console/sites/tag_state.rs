@@ -2,11 +2,13 @@
 
 use chrono::{DateTime, NaiveDate, Utc};
 
+use super::findings;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::diagnostics::finding::{FindingKind, Severity};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::InstallStatus;
 use crate::receipts::daily_counts::stats::{Counts, Stats};
-use crate::web::console::kit::words::{date_of_late, day, past_day};
+use crate::web::console::kit::words::{PastDay, past_day};
 
 #[derive(Default)]
 pub struct Visits {
@@ -32,12 +34,18 @@ impl Visits {
     }
 
     /// Evidence that the tag works, from today or yesterday and later than `after`.
-    fn of_late(&self, after: Option<NaiveDate>, today: NaiveDate) -> Option<String> {
-        let words = |day: Option<NaiveDate>, what: &str| {
+    fn of_late(&self, after: Option<NaiveDate>, today: NaiveDate) -> Option<Message> {
+        let past = |day: Option<NaiveDate>| {
             let day = day.filter(|day| after.is_none_or(|after| *day > after))?;
-            Some(format!("Works: {what} {}", date_of_late(day, today)?))
+            Some(past_day(day, today)).filter(|past| *past != PastDay::Earlier)
         };
-        words(self.answered, "last response").or_else(|| words(self.shown, "last shown"))
+        match (past(self.answered), past(self.shown)) {
+            (Some(PastDay::Today), _) => Some(tr("Works: last response today")),
+            (Some(_), _) => Some(tr("Works: last response yesterday")),
+            (None, Some(PastDay::Today)) => Some(tr("Works: last shown today")),
+            (None, Some(_)) => Some(tr("Works: last shown yesterday")),
+            (None, None) => None,
+        }
     }
 }
 
@@ -48,7 +56,7 @@ pub fn state_of(
     install: &InstallView,
     visits: &Visits,
     now: DateTime<Utc>,
-) -> (String, &'static str) {
+) -> (Message, &'static str) {
     let is_installed = install.install_status == InstallStatus::Installed;
     let mut errors = install.findings.iter().filter(|it| it.severity == Severity::Error);
     // One look that failed, or missed the tag once, does not mean that an installed tag has stopped.
@@ -65,7 +73,7 @@ pub fn state_of(
     match (works, worst) {
         (Some(works), _) => (works, "good"),
         (None, Some(worst)) if is_installed => {
-            (format!("Installed, but: {}", clause(&worst.found)), "bad")
+            (explained(tr("Installed, but with a problem"), &worst.found), "bad")
         }
         _ => looked_at(install, now),
     }
@@ -75,47 +83,83 @@ fn is_block(kind: FindingKind) -> bool {
     matches!(kind, FindingKind::PolicyForbidsScript | FindingKind::PolicyForbidsConnection)
 }
 
-fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str) {
-    let Some(checked_at) = install.checked_at.map(|time| day(time.0)) else {
-        return ("Not verified".to_owned(), "none");
+fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (Message, &'static str) {
+    let Some(checked_at) = install.checked_at.map(|time| Message::DayOf(time.0)) else {
+        return (tr("Not verified"), "none");
     };
     let error = install.check_error.as_deref();
-    let detail = error.map(|error| format!(": {error}")).unwrap_or_default();
-    let missing = install.missing_since.map(|since| past_day(since.0, now));
-    match (install.install_status, missing) {
-        (InstallStatus::Installed, missing) => (installed(install, missing, &checked_at), "good"),
+    match (install.install_status, install.missing_since) {
+        (InstallStatus::Installed, missing) => {
+            (installed(install, missing.map(|since| since.0), checked_at, now), "good")
+        }
         (InstallStatus::NotInstalled, Some(missing)) => {
+            let state = missing_since(missing.0, now);
             let why = install.findings.first().filter(|finding| finding.kind != FindingKind::NoTag);
-            let why = why.map(|finding| format!(": {}", clause(&finding.found)));
-            let since = missing.trim_start_matches("on ");
-            (format!("Snippet missing since {since}{}", why.unwrap_or(detail)), "bad")
+            let state = match why {
+                Some(finding) => explained(state, &finding.found),
+                None => with_error(state, error),
+            };
+            (state, "bad")
         }
         (InstallStatus::NotInstalled, None) => {
-            (format!("Snippet not found on {checked_at}"), "bad")
+            (tr("Snippet not found on {{ day }}").with("day", checked_at), "bad")
         }
         (InstallStatus::Unreachable, _) => {
-            (format!("The page could not be read on {checked_at}{detail}"), "bad")
+            let state = tr("The page could not be read on {{ day }}").with("day", checked_at);
+            (with_error(state, error), "bad")
         }
-        (InstallStatus::NotChecked, _) => ("Not verified".to_owned(), "none"),
+        (InstallStatus::NotChecked, _) => (tr("Not verified"), "none"),
     }
 }
 
-fn installed(install: &InstallView, missing: Option<String>, checked_at: &str) -> String {
-    let since = match install.installed_since {
-        Some(since) => format!("Installed since {}", day(since.0)),
-        None => "Installed".to_owned(),
+/// A state, and a sentence about its reason.
+fn explained(state: Message, found: &str) -> Message {
+    tr("{{ state }}. {{ reason }}").with("state", state).with("reason", findings::sentence(found))
+}
+
+fn with_error(state: Message, error: Option<&str>) -> Message {
+    let Some(error) = error else { return state };
+    tr("{{ state }}: {{ error }}").with("state", state).with("error", findings::error(error))
+}
+
+fn missing_since(since: DateTime<Utc>, now: DateTime<Utc>) -> Message {
+    match past_day(since.date_naive(), now.date_naive()) {
+        PastDay::Today => tr("Snippet missing since today"),
+        PastDay::Yesterday => tr("Snippet missing since yesterday"),
+        PastDay::Earlier => {
+            tr("Snippet missing since {{ day }}").with("day", Message::DayOf(since))
+        }
+    }
+}
+
+fn installed(
+    install: &InstallView,
+    missing: Option<DateTime<Utc>>,
+    checked_at: Message,
+    now: DateTime<Utc>,
+) -> Message {
+    let since = install.installed_since.map(|since| Message::DayOf(since.0));
+    if let Some(error) = install.check_error.as_deref() {
+        let text = tr(
+            "Installed{% if since %} since {{ since }}{% endif %}; on {{ day }} the page could not be read: {{ error }}",
+        );
+        return text
+            .with("since", since)
+            .with("day", checked_at)
+            .with("error", findings::error(error));
+    }
+    let missed = missing.map(|missing| past_day(missing.date_naive(), now.date_naive()));
+    let text = match missed {
+        None => tr("Installed{% if since %} since {{ since }}{% endif %}"),
+        Some(PastDay::Today) => {
+            tr("Installed{% if since %} since {{ since }}{% endif %}; first missed today")
+        }
+        Some(PastDay::Yesterday) => {
+            tr("Installed{% if since %} since {{ since }}{% endif %}; first missed yesterday")
+        }
+        Some(PastDay::Earlier) => {
+            tr("Installed{% if since %} since {{ since }}{% endif %}; first missed on {{ day }}")
+        }
     };
-    match (install.check_error.as_deref(), missing) {
-        (Some(error), _) => {
-            format!("{since}; on {checked_at} the page could not be read: {error}")
-        }
-        (None, Some(missing)) => format!("{since}; first missed {missing}"),
-        (None, None) => since,
-    }
-}
-
-fn clause(sentence: &str) -> String {
-    let mut characters = sentence.trim_end_matches('.').chars();
-    let first = characters.next().map(char::to_lowercase).into_iter().flatten();
-    first.chain(characters).collect()
+    text.with("since", since).with("day", missing.map(Message::DayOf))
 }

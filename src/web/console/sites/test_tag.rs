@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::install::find;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::test_hosts::{ChangeTestHosts, TestHostsRequest};
 use crate::policies::history::ReadConsentConfiguration;
@@ -16,7 +17,6 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::sent::Sent;
-use crate::web::console::kit::words::second;
 use crate::web::console::visitors::choice_words::{purposes_of, state_name};
 
 pub fn routes() -> Vec<Route> {
@@ -26,9 +26,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Serialize)]
 struct TestChoice {
     state: &'static str,
-    name: &'static str,
-    purposes: Vec<String>,
-    at: String,
+    name: Message,
+    purposes: Vec<Message>,
+    at: Message,
     origin: String,
 }
 
@@ -38,7 +38,7 @@ impl TestChoice {
             state: receipt.consent_state.as_str(),
             name: state_name(receipt.consent_state),
             purposes: purposes_of(&receipt.purposes),
-            at: second(receipt.recorded_at),
+            at: Message::Second(receipt.recorded_at),
             origin: receipt.origin.clone(),
         }
     }
@@ -63,11 +63,11 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
         typed: sent.text(&lines),
         error: sent.error(),
         choices: choices.iter().map(TestChoice::of).collect::<Vec<_>>(),
-        notice: sent.notice("The test hosts have been saved."),
+        notice: sent.notice(tr("The test hosts have been saved.")),
     };
     let screen = Screen {
         template: "console/test.html",
-        title: "Test",
+        title: tr("Test"),
         place: Place::of(pixel, "test"),
         calls: &[
             "GET /v1/pixels/{pixel_id}",

@@ -5,15 +5,17 @@ use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use super::acceptance::Rate;
+use super::acceptance::{Before, Rate};
 use super::install::find;
 use super::notice_diff::{Kind, Passage, count, passages};
+use super::popup::fields::Fields;
+use super::popup::review::{changes_between, summary};
 use super::popup::{configuration, screen};
-use super::popup_fields::Fields;
-use super::popup_review::{changes_between, summary};
 use crate::error::{Error, Result};
+use crate::http::html::Reader;
 use crate::http::query::Query;
 use crate::infra::Infra;
+use crate::infra::templates::{Message, tr};
 use crate::policies::history::{PolicyVersionView, find_policy};
 use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
@@ -25,7 +27,6 @@ use crate::types::locales::{self, Locale};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::moment;
 
 pub fn routes() -> Vec<Route> {
     routes![versions, compare]
@@ -62,20 +63,21 @@ async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> 
         let rate = answered.rate(version);
         json!({
             "number": version.policy_version,
-            "published": moment(version.published_at.0),
+            "published": Message::Moment(version.published_at.0),
             "hash": version.policy_hash,
             "href": version.policy_url,
             "name": version.controller_name,
             "rate": rate.text(),
             "interval": rate.interval(),
-            "responses": rate.responses(),
+            "responses": rate.count(),
+            "number_of_responses": Message::Number(rate.count()),
         })
     };
     let content = context! {
         rows: now.versions.iter().map(row).collect::<Vec<_>>(),
         changes: changes.iter().filter_map(change_row).take(MOST_CHANGES).collect::<Vec<_>>(),
     };
-    let screen = screen(&pixel, "console/versions.html", "Notice history");
+    let screen = screen(&pixel, "console/versions.html", tr("Notice history"));
     Ok(member.screen(screen, content))
 }
 
@@ -85,7 +87,7 @@ fn change_row(change: &PopupChange) -> Option<Value> {
     let fields = changes_between(&Fields::of_settings(&before), &Fields::of_settings(&after));
     (!fields.is_empty()).then(|| {
         json!({
-            "when": moment(change.changed_at.0),
+            "when": Message::Moment(change.changed_at.0),
             "version": change.policy_version,
             "summary": summary(&fields),
             "fields": fields,
@@ -100,6 +102,7 @@ async fn compare(
     pixel_id: &str,
     number: &str,
     query: Query,
+    reader: Reader,
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     let now = configuration(&member, pixel_id).await?;
@@ -110,18 +113,18 @@ async fn compare(
     let with =
         query.present("with").and_then(place_of).filter(|with| *with != at).unwrap_or(at + 1);
     let (after, before) = (&now.versions[at.min(with)], now.versions.get(at.max(with)));
-    let language = query.present("language").and_then(locales::named);
-    let language = language.unwrap_or_else(locales::english);
+    let asked = query.present("language").unwrap_or(reader.language.tag);
+    let language = locales::named(asked).unwrap_or_else(locales::english);
     let infra = &member.app.infra;
     let text = marked(infra, &pixel.pixel_id, [before, Some(after)], language).await?;
     let answered = Answered::read(&member, pixel_id).await?;
     let rate = answered.rate(after);
     let former = before.map(|version| {
-        let place = format!("with version {}", version.policy_version);
+        let former = Before::Version(version.policy_version);
         json!({
             "number": version.policy_version,
-            "published": moment(version.published_at.0),
-            "difference": rate.difference(answered.rate(version), &place),
+            "published": Message::Moment(version.published_at.0),
+            "difference": rate.difference(answered.rate(version), &former),
             "fields": changes_between(&Fields::of(version, &now), &Fields::of(after, &now)),
         })
     });
@@ -133,9 +136,10 @@ async fn compare(
     let between = changes.iter().filter(is_between).filter_map(change_row).take(MOST_CHANGES);
     let content = context! {
         number: after.policy_version,
-        published: moment(after.published_at.0),
+        published: Message::Moment(after.published_at.0),
         rate: rate.text(),
-        responses: rate.responses(),
+        responses: rate.count(),
+        number_of_responses: Message::Number(rate.count()),
         confidence: rate.confidence(),
         before: former,
         others: now.versions.iter().map(|it| it.policy_version).collect::<Vec<_>>(),
@@ -147,8 +151,8 @@ async fn compare(
         dir: &language.dir,
         languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
     };
-    let title = format!("Version {} of the notice", after.policy_version);
-    let screen = screen(&pixel, "console/compare.html", &title);
+    let title = tr("Version {{ version }} of the notice").with("version", after.policy_version);
+    let screen = screen(&pixel, "console/compare.html", title);
     Ok(member.screen(screen, content))
 }
 

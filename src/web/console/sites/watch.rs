@@ -6,8 +6,10 @@ use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
 use super::install::find;
+use super::watch_words::{kind_name, unobserved, verdict_name, visit_name};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::silence::reading::{ListWatchReports, OfReport, PageRequest, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch, WatchSettings};
@@ -18,7 +20,6 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::sent::Sent;
-use crate::web::console::kit::words::{date, day, moment};
 
 pub fn routes() -> Vec<Route> {
     routes![watch, change]
@@ -47,21 +48,21 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
     };
     let allowed = watch.watch_allow.join("\n");
     let content = context! {
-        verdict: watch.verdict.map(words_of),
+        verdict: watch.verdict.map_or(tr("No report yet"), verdict_name),
         tone: watch.verdict.map_or("none", tone_of),
-        broken_since: watch.broken_since.map(|since| day(since.0)),
-        next: watch.next_watch_at.map(|next| moment(next.0)),
+        broken_since: watch.broken_since.map(|since| Message::DayOf(since.0)),
+        next: watch.next_watch_at.map(|next| Message::Moment(next.0)),
         is_watched: member.app.infra.config.watch_browser.is_some(),
         latest,
         days: days_of(&reports),
         allowed: sent.text(&allowed),
         error: sent.error(),
         public_page: watch.public_page,
-        notice: sent.notice("Saved."),
+        notice: sent.notice(tr("Saved.")),
     };
     let screen = Screen {
         template: "console/watch.html",
-        title: "Watch",
+        title: tr("Watch"),
         place: Place::of(pixel, "watch"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/watch",
@@ -80,19 +81,19 @@ async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -
     let leaks = detail.leaks.iter().map(|leak| {
         json!({
             "host": leak.host,
-            "kind": leak.kind,
+            "kind": kind_name(&leak.kind),
             "what": leak.name.as_ref().unwrap_or(&leak.url),
             "script": leak.script,
             "line": leak.line,
             "gated": leak.gated,
-            "visits": leak.visits.join(", ").replace('_', " "),
+            "visits": leak.visits.iter().map(|visit| visit_name(visit)).collect::<Vec<_>>(),
         })
     });
     Ok(json!({
-        "at": moment(report.made_at.0),
+        "at": Message::Moment(report.made_at.0),
         "by_service": report.by_service,
         "leaks": leaks.collect::<Vec<_>>(),
-        "not_observed": detail.not_observed,
+        "not_observed": detail.not_observed.iter().map(|it| unobserved(it)).collect::<Vec<_>>(),
         "entry": report.log_entry,
     }))
 }
@@ -110,8 +111,8 @@ fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
     }
     let row = |(on, (verdict, leaks, count)): (NaiveDate, (SiteVerdict, i32, usize))| {
         json!({
-            "day": date(on),
-            "verdict": words_of(verdict),
+            "day": Message::Day(on),
+            "verdict": verdict_name(verdict),
             "tone": tone_of(verdict),
             "leaks": leaks,
             "count": count,
@@ -125,14 +126,6 @@ fn severity(verdict: SiteVerdict) -> u8 {
         SiteVerdict::Silent => 0,
         SiteVerdict::NotObserved => 1,
         SiteVerdict::Leaks => 2,
-    }
-}
-
-fn words_of(verdict: SiteVerdict) -> &'static str {
-    match verdict {
-        SiteVerdict::Silent => "Silent",
-        SiteVerdict::Leaks => "Loads something without consent",
-        SiteVerdict::NotObserved => "Not observed",
     }
 }
 

@@ -8,6 +8,7 @@ use super::choice_words::{ChoiceWords, SLUG};
 use super::linked::{people_of, requests_of};
 use crate::erasure::visitor::{CountVisitor, EraseVisitor, OfVisitor};
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
 use crate::pixels::view::PixelView;
@@ -27,7 +28,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{self, day, moment, second};
+use crate::web::console::kit::words;
 
 pub fn routes() -> Vec<Route> {
     routes![choice, choice_file, proof_file, record_file, ask_to_erase, erase]
@@ -49,7 +50,7 @@ async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<
     );
     let (id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let content = context! {
-        sentence: ChoiceWords::sentence(&event, &host),
+        sentence: ChoiceWords::sentence(&event, &host, Message::Moment(receipt.recorded_at)),
         words: ChoiceWords::of(&event),
         origin: &receipt.origin,
         visitor_id: receipt.visitor_id.as_str(),
@@ -57,7 +58,7 @@ async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<
         is_genuine: is_genuine(&member, &event).await?,
         has_log: app.log.is_kept(),
         cosigners: app.log.count_cosigners().await.unwrap_or_default(),
-        checked: moment(app.infra.clock.now()),
+        checked: Message::Moment(app.infra.clock.now()),
         ends: published.as_ref().and_then(|published| ends(&event, published)),
         notice_shown: published.as_ref().map(|published| notice_of(&event, published)),
         log_key: app.log.verifier().ok().map(ToString::to_string),
@@ -66,12 +67,12 @@ async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<
         json: serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?,
         others: others.collect::<Vec<_>>(),
     };
-    Ok(member.screen(screen("console/choice.html", "Choice", &id, &host), content))
+    Ok(member.screen(screen("console/choice.html", tr("Choice"), &id, &host), content))
 }
 
 fn screen<'a>(
     template: &'static str,
-    title: &'a str,
+    title: Message,
     pixel_id: &'a str,
     host: &'a str,
 ) -> Screen<'a> {
@@ -146,10 +147,10 @@ pub async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Publi
     published::find_at(infra, sites, pixel_id.as_str(), hash, at).await.ok()
 }
 
-fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
+fn ends(event: &ConsentEvent, published: &Published) -> Option<Message> {
     let lasts = Duration::days(published.policy.text.consent_days.into());
     let is_acceptance = event.fields.consent_state == ConsentState::Accepted;
-    is_acceptance.then(|| second(event.fields.recorded_at + lasts))
+    is_acceptance.then(|| Message::Moment(event.fields.recorded_at + lasts))
 }
 
 /// The language of the popup, and whether it is known; English if it is unknown.
@@ -165,7 +166,7 @@ pub fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     let (is_known, locale) = shown_in(event);
     json!({
         "version": policy.version,
-        "since": day(policy.published_at),
+        "since": Message::DayOf(policy.published_at),
         "is_current": is_current,
         "is_known": is_known,
         "hash": policy.hash,
@@ -261,7 +262,7 @@ async fn erase_form(
     member: &Member<'_>,
     pixel: &PixelView,
     event: &ConsentEvent,
-    error: Option<&str>,
+    error: Option<Message>,
 ) -> Result<Reply> {
     let visitor_id = event.fields.visitor_id.as_str();
     let (id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
@@ -272,11 +273,10 @@ async fn erase_form(
         receipt_id: event.fields.receipt_id,
         host: &host,
         stored: words::of_visitor(&stored),
-        error,
+        error: &error,
     };
-    let status = if error.is_some() { 400 } else { 200 };
-    let screen = screen("console/erase_visitor.html", "Erase a visitor", &id, &host);
-    Ok(member.screen_with_status(status, screen, content))
+    let screen = screen("console/erase_visitor.html", tr("Erase a visitor"), &id, &host);
+    Ok(member.screen_with_status(if error.is_some() { 400 } else { 200 }, screen, content))
 }
 
 #[post("/console/sites/<pixel_id>/choices/<receipt_id>/erase", data = "<form>")]
@@ -289,7 +289,7 @@ async fn erase(
     let pixel = show_pixel(&member, pixel_id).await?;
     let event = find(&member, pixel_id, receipt_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let error = "This is not the site's name. Nothing was erased.";
+        let error = tr("This is not the site's name. Nothing was erased.");
         return Ok(erase_form(&member, &pixel, &event, Some(error)).await?);
     }
     let visitor_id = event.fields.visitor_id.as_str().to_owned();

@@ -1,11 +1,10 @@
 use serde::Serialize;
 
+use crate::infra::templates::{Message, tr};
 use crate::receipts::log::ConsentEvent;
 use crate::receipts::user_action::{Act, Seen, UserAction};
-use crate::types::consent::{ConsentState, Granted};
+use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::locales;
-use crate::types::text::listed;
-use crate::web::console::kit::words::second;
 
 /// The last part of the address of the list of choices.
 pub const SLUG: &str = "choices";
@@ -14,13 +13,13 @@ pub const SLUG: &str = "choices";
 pub struct ChoiceWords {
     /// `accepted`, `declined` or `withdrawn`.
     pub state: &'static str,
-    pub name: &'static str,
-    pub at: String,
-    pub purposes: Vec<String>,
+    pub name: Message,
+    pub at: Message,
+    pub purposes: Vec<Message>,
     /// The popup's language, by its own name, if known.
     pub language: Option<&'static str>,
     /// How the choice was made, if known.
-    pub action: Option<String>,
+    pub action: Option<Message>,
 }
 
 impl ChoiceWords {
@@ -30,64 +29,93 @@ impl ChoiceWords {
         Self {
             state: receipt.consent_state.as_str(),
             name: state_name(receipt.consent_state),
-            at: second(receipt.recorded_at),
+            at: Message::Second(receipt.recorded_at),
             purposes: purposes_of(&receipt.purposes),
             language: language.map(|locale| &*locale.name),
             action: event.shown.as_ref().and_then(|shown| action_of(shown.action)),
         }
     }
 
-    pub fn sentence(event: &ConsentEvent, host: &str) -> String {
+    /// A sentence about the visitor's choice and its time, in the given words.
+    pub fn sentence(event: &ConsentEvent, host: &str, time: Message) -> Message {
         let receipt = &event.fields;
-        let (at, visitor) = (second(receipt.recorded_at), receipt.visitor_id.as_str());
-        let did = match receipt.consent_state {
-            ConsentState::Accepted => {
-                let purposes = receipt.purposes.iter().map(title_of).collect::<Vec<_>>();
-                format!("agreed to {}", listed(&purposes))
+        let sentence = match receipt.consent_state {
+            ConsentState::Accepted => tr(
+                "On {{ time }} the visitor {{ visitor }} of {{ host }} agreed to {{ purposes }}.",
+            )
+            .with("purposes", Message::List(purposes_of(&receipt.purposes))),
+            ConsentState::Declined => {
+                tr("On {{ time }} the visitor {{ visitor }} of {{ host }} declined all purposes.")
             }
-            ConsentState::Declined => "declined all purposes".to_owned(),
-            ConsentState::Withdrawn => "withdrew all consent".to_owned(),
+            ConsentState::Withdrawn => {
+                tr("On {{ time }} the visitor {{ visitor }} of {{ host }} withdrew all consent.")
+            }
         };
-        format!("On {at} (UTC) the visitor {visitor} of {host} {did}.")
+        sentence.with("time", time).with("visitor", receipt.visitor_id.as_str()).with("host", host)
     }
 }
 
-pub fn state_name(state: ConsentState) -> &'static str {
+pub fn state_name(state: ConsentState) -> Message {
     match state {
-        ConsentState::Accepted => "Accepted",
-        ConsentState::Declined => "Declined",
-        ConsentState::Withdrawn => "Withdrawn",
+        ConsentState::Accepted => tr("Accepted"),
+        ConsentState::Declined => tr("Declined"),
+        ConsentState::Withdrawn => tr("Withdrawn"),
     }
 }
 
-pub fn purposes_of(purposes: &[Granted]) -> Vec<String> {
-    purposes.iter().map(title_of).collect()
+/// Titles in quotation marks; a purpose of a newer version by its name.
+pub fn purposes_of(purposes: &[Granted]) -> Vec<Message> {
+    let title = |purpose: &Granted| match purpose {
+        Granted::Known(purpose) => purpose_title(*purpose),
+        Granted::Newer(name) => Message::plain(name),
+    };
+    purposes.iter().map(|purpose| tr("“{{ title }}”").with("title", title(purpose))).collect()
+}
+
+/// The title that visitors read.
+pub fn purpose_title(purpose: Purpose) -> Message {
+    match purpose {
+        Purpose::Analytics => tr("Statistics"),
+        Purpose::Resolution => tr("Recognising you"),
+        Purpose::Newsletter => tr("Newsletter"),
+        Purpose::EmailSharing => tr("Sharing your email address"),
+        Purpose::PhoneSharing => tr("Sharing your phone number"),
+        Purpose::PartnerEmail => tr("Emails from partners"),
+        Purpose::PartnerCalls => tr("Calls from partners"),
+        Purpose::PartnerSms => tr("Text messages from partners"),
+    }
 }
 
 /// How the choice was made, as the browser reported it.
-fn action_of(action: UserAction) -> Option<String> {
+fn action_of(action: UserAction) -> Option<Message> {
     let made = match action.act? {
-        Act::Pointer => "with a mouse, a finger or a pen",
-        Act::Keyboard => "with the keyboard",
-        Act::Assistive => "with assistive technology",
-        Act::Page => "by a script of the page, not by a press in the popup",
+        Act::Pointer => tr("The browser reports that it was made with a mouse, a finger or a pen."),
+        Act::Keyboard => tr("The browser reports that it was made with the keyboard."),
+        Act::Assistive => tr("The browser reports that it was made with assistive technology."),
+        Act::Page => tr(
+            "The browser reports that it was made by a script of the page, not by a press in the popup.",
+        ),
     };
-    let seen = match action.seen {
-        None => "",
-        Some(Seen::UnderOneSecond) => ", less than a second after the popup had opened",
-        Some(Seen::UnderFiveSeconds) => ", less than five seconds after the popup had opened",
-        Some(Seen::Longer) => ", more than five seconds after the popup had opened",
-    };
-    let automated = match action.automated {
-        Some(true) => ", in a browser that a program controlled",
-        Some(false) | None => "",
-    };
-    Some(format!("{made}{seen}{automated}"))
+    let seen = action.seen.map(|seen| match seen {
+        Seen::UnderOneSecond => tr("The popup had been open for less than a second."),
+        Seen::UnderFiveSeconds => tr("The popup had been open for less than five seconds."),
+        Seen::Longer => tr("The popup had been open for more than five seconds."),
+    });
+    let automated =
+        (action.automated == Some(true)).then(|| tr("A program controlled the browser."));
+    Some(Message::Sentences([Some(made), seen, automated].into_iter().flatten().collect()))
 }
 
-/// A purpose's title in quotation marks; one of a newer version by its name.
-fn title_of(purpose: &Granted) -> String {
-    let name = purpose.as_str();
-    let title = locales::english().purposes.get(name).map_or(name, |text| &*text.title);
-    format!("\u{201c}{title}\u{201d}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infra::templates::in_english;
+
+    #[test]
+    fn purposes_have_the_titles_that_visitors_read() {
+        for purpose in Purpose::ALL {
+            let title = &locales::english().purposes[purpose.as_str()].title;
+            assert_eq!(in_english(&purpose_title(*purpose)), *title);
+        }
+    }
 }

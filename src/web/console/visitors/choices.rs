@@ -2,12 +2,14 @@ use chrono::{Days, NaiveDate};
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
+use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::choice_words::{ChoiceWords, SLUG};
+use super::choice_words::{ChoiceWords, SLUG, state_name};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
 use crate::receipts::daily_counts::stats::{ReadConsentStats, StatsRequest};
@@ -20,7 +22,7 @@ use crate::web::console::kit::pages::{PageOfLines, Pages, stream_of};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{self, sentence};
+use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
     routes![choices, choices_table]
@@ -108,7 +110,7 @@ impl From<&ConsentEvent> for Row {
 #[derive(Serialize)]
 struct Version {
     policy_hash: String,
-    name: String,
+    name: Message,
 }
 
 #[get("/console/sites/<pixel_id>/choices")]
@@ -128,7 +130,7 @@ async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
         is_first_page: query.present("before").is_none(),
         is_filtered: filter.fields().next().is_some(),
         query: filter.query(),
-        states: ConsentState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>(),
+        states: ConsentState::ALL.iter().map(state_choice).collect::<Vec<_>>(),
         versions: versions(&member, &pixel_id, &filter).await?,
         filter: &filter,
         error: error.as_ref().map(sentence),
@@ -136,12 +138,16 @@ async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
     };
     let screen = Screen {
         template: "console/choices.html",
-        title: "Choices",
+        title: tr("Choices"),
         place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
         calls: &["GET /v1/pixels/{pixel_id}/consent"],
     };
     let status = error.map_or(200, |error| error.status());
     Ok(member.screen_with_status(status, screen, content))
+}
+
+fn state_choice(state: &ConsentState) -> Value {
+    json!({"word": state.as_str(), "name": state_name(*state)})
 }
 
 fn rows(log: &ConsentLog) -> Vec<Row> {
@@ -155,9 +161,9 @@ fn next_page(filter: &Filter, log: &ConsentLog) -> Option<String> {
     Some(query.finish())
 }
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "erased" => Some("The visitor was erased."),
+        "erased" => Some(tr("The visitor was erased.")),
         _ => None,
     }
 }
@@ -174,13 +180,18 @@ async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Resul
     let mut versions = Vec::new();
     for line in lines {
         let Some(version) = line.version else { continue };
-        let since = line.published_at.map(|time| words::day(time.0)).unwrap_or_default();
-        let name = format!("Version {version}, since {since}");
+        let name = match line.published_at {
+            Some(time) => {
+                tr("Version {{ version }}, since {{ day }}").with("day", Message::DayOf(time.0))
+            }
+            None => tr("Version {{ version }}"),
+        };
+        let name = name.with("version", version);
         versions.push(Version { policy_hash: line.policy_hash, name });
     }
     let picked = &filter.policy_hash;
     if !picked.is_empty() && versions.iter().all(|version| version.policy_hash != *picked) {
-        let name = "The version that was picked".to_owned();
+        let name = tr("The version that was picked");
         versions.push(Version { policy_hash: picked.clone(), name });
     }
     Ok(versions)

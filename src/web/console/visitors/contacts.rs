@@ -13,13 +13,14 @@ use crate::erasure::mailed::{AddErasureRequest, ReceivedRequest, RequestOfPixel}
 use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::{day, of_visitor, sentence};
+use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
@@ -38,7 +39,7 @@ async fn person_screen(
     status: u16,
     pixel: &PixelView,
     hem: &str,
-    wrong: Option<String>,
+    wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
     let of_contact = OfContact { pixel_id: pixel.pixel_id.to_string(), hem: hem.to_owned() };
     let (person, problem) = match member.ask::<FindContact>(of_contact.clone()).await {
@@ -76,14 +77,14 @@ async fn person_screen(
         problem,
         error: wrong,
     };
-    let screen = screen(pixel, "console/person.html", "A person");
+    let screen = screen(pixel, "console/person.html", tr("A person"));
     Ok(member.screen_with_status(status, screen, content))
 }
 
 /// When the account suppressed the person, for roles that may know.
-async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<String>> {
+async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Message>> {
     match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
-        Ok(person) => Ok(person.suppression.map(|since| day(since.created_at.0))),
+        Ok(person) => Ok(person.suppression.map(|since| Message::DayOf(since.created_at.0))),
         Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => Ok(None),
         Err(error) => Err(error),
     }
@@ -98,8 +99,8 @@ async fn erase(
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let wrong = Some(format!("Type {} to erase the person.", pixel.domain));
-        return person_screen(&member, 400, &pixel, hem, wrong).await;
+        let wrong = tr("Type {{ host }} to erase the person.").with("host", &pixel.domain);
+        return person_screen(&member, 400, &pixel, hem, Some(wrong)).await;
     }
     let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
     let ErasedContact { rows, .. } = member.ask::<EraseContact>(person).await?;
@@ -127,7 +128,7 @@ async fn add_request(
             Ok(Reply::to(format!("/console/sites/{pixel_id}/requests/{id}")))
         }
         Err(Error::Validation(_)) => {
-            let wrong = "Enter a day of the last 90 days.".to_owned();
+            let wrong = tr("Enter a day of the last 90 days.");
             person_screen(&member, 400, &pixel, hem, Some(wrong)).await
         }
         Err(error) => Err(error.into()),
@@ -143,8 +144,8 @@ async fn suppress(
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let wrong = Some(format!("Type {} to block the person.", pixel.domain));
-        return person_screen(&member, 400, &pixel, hem, wrong).await;
+        let wrong = tr("Type {{ host }} to block the person.").with("host", &pixel.domain);
+        return person_screen(&member, 400, &pixel, hem, Some(wrong)).await;
     }
     block_person(&member, hem).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/contacts?done=suppressed")))

@@ -1,8 +1,10 @@
-//! The evidence of a choice: one ZIP with everything that somebody without an account needs to check it.
+//! The evidence of a choice: one ZIP with everything that somebody without an account needs to check it, in
+//! English.
 
 use std::io::{Cursor, Write};
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
+use chrono_tz::Tz;
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, Route, get, routes};
 use serde_json::{Value, json};
@@ -14,18 +16,18 @@ use super::choice::{answered, find, is_genuine, notice_of, proof_of, show_pixel,
 use super::choice_words::ChoiceWords;
 use super::linked::people_of;
 use crate::error::{Error, Result};
-use crate::infra::templates;
+use crate::infra::templates::{self, Message, in_english, language};
 use crate::pixels::view::PixelView;
 use crate::policies::published::Published;
 use crate::policies::screenshots::of_choice::{FormScreenshots, find_of_choice};
 use crate::policies::screenshots::view::ScreenshotView;
 use crate::receipts::log::ConsentEvent;
 use crate::receipts::receipt::Receipt;
-use crate::receipts::user_action::Act;
+use crate::receipts::user_action::{Act, Seen, UserAction};
 use crate::silence::proving::prove_reports;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
-use crate::web::console::kit::words::{device, moment};
+use crate::web::console::kit::words::device;
 use crate::web::verify;
 
 pub fn routes() -> Vec<Route> {
@@ -67,7 +69,8 @@ async fn evidence(
     let screenshots = screenshots(&member, &event, published.as_ref()).await?;
     let parts = Parts { published, screenshots, in_log };
     let now = member.app.infra.clock.now();
-    let facts = facts(&member, &pixel, &event, &parts, now).await?;
+    let mut facts = facts(&member, &pixel, &event, &parts, now).await?;
+    language::english().localiser(Tz::UTC).localise(&mut facts);
     let context = Context::from_serialize(&facts).map_err(Error::internal)?;
     let page = templates::render("texts/evidence.html", &context).map_err(Error::internal)?;
     let readme = templates::render("texts/evidence.txt", &context).map_err(Error::internal)?;
@@ -145,7 +148,7 @@ async fn facts(
     let (receipt, infra) = (&event.fields, &member.app.infra);
     let operator = &infra.config.operator;
     let host = pixel.domain.to_string();
-    let words = ChoiceWords::of(event);
+    let time = format!("{} (UTC)", in_english(&Message::Second(receipt.recorded_at)));
     let pictures = screenshots.iter().flat_map(|form| &form.pictures);
     let is_list_proved = screenshots.as_ref().is_some_and(|form| form.proof.is_some());
     Ok(json!({
@@ -156,16 +159,15 @@ async fn facts(
         "operator_address": operator.address,
         "operator_email": operator.email.as_ref().map(ToString::to_string),
         "controller": published.as_ref().map(|published| &published.policy.text.controller),
-        "sentence": ChoiceWords::sentence(event, &host),
-        "choice": words.name,
-        "action": words.action,
+        "sentence": ChoiceWords::sentence(event, &host, Message::Plain(time)),
+        "action": event.shown.as_ref().and_then(|shown| way_of(shown.action)),
         "origin": receipt.origin,
         "visitor_id": receipt.visitor_id.as_str(),
         "receipt_id": receipt.receipt_id,
         "policy_hash": receipt.policy_hash,
         "people": people_of(member, pixel.pixel_id.as_str(), receipt.visitor_id.as_str()).await?,
         "is_genuine": is_genuine(member, event).await?,
-        "issued": moment(now),
+        "issued": in_english(&Message::Minute(now)),
         "notice": published.as_ref().map(|published| notice_of(event, published)),
         "screenshots": pictures.map(|(view, _)| picture_of(view)).collect::<Vec<_>>(),
         "is_list_proved": is_list_proved,
@@ -173,6 +175,27 @@ async fn facts(
         "log_key": in_log.as_ref().map(|log| &log.key),
         "watch_reports": in_log.as_ref().map(|log| log.watch_reports),
     }))
+}
+
+/// How the choice was made, as the browser reported it.
+fn way_of(action: UserAction) -> Option<String> {
+    let made = match action.act? {
+        Act::Pointer => "with a mouse, a finger or a pen",
+        Act::Keyboard => "with the keyboard",
+        Act::Assistive => "with assistive technology",
+        Act::Page => "by a script of the page, not by a press in the popup",
+    };
+    let seen = match action.seen {
+        None => "",
+        Some(Seen::UnderOneSecond) => ", less than a second after the popup had opened",
+        Some(Seen::UnderFiveSeconds) => ", less than five seconds after the popup had opened",
+        Some(Seen::Longer) => ", more than five seconds after the popup had opened",
+    };
+    let automated = match action.automated {
+        Some(true) => ", in a browser that a program controlled",
+        Some(false) | None => "",
+    };
+    Some(format!("{made}{seen}{automated}"))
 }
 
 /// The build of the tag in the pictures, if the browser reports another one.
@@ -188,8 +211,8 @@ fn picture_of(view: &ScreenshotView) -> Value {
         "device": device(view.device),
         "language": view.language,
         "version": view.policy_version,
-        "since": moment(view.configured_at.0),
-        "taken": moment(view.taken_at.0),
+        "since": in_english(&Message::Minute(view.configured_at.0)),
+        "taken": in_english(&Message::Minute(view.taken_at.0)),
         "sha256": view.sha256,
         "list_sha256": view.list_sha256,
     })

@@ -1,5 +1,6 @@
 //! The links from a visitor to the people and the requests behind it.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::person_words::rows;
@@ -7,11 +8,11 @@ use crate::contacts::reading::finding::OfContact;
 use crate::contacts::reading::of_visitor::{FindContactsOfVisitor, VisitorContacts};
 use crate::erasure::contact::FindRequestsOfPerson;
 use crate::erasure::of_visitor::FindRequestsOfVisitor;
-use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
+use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView, ReceivedBy};
 use crate::erasure::visitor::OfVisitor;
 use crate::error::{Error, Result};
+use crate::infra::templates::Message;
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::words::day;
 
 /// The people of a visitor with their fields; none while the account may not read contacts.
 pub async fn people_of(
@@ -53,9 +54,25 @@ pub async fn mailed_requests_of(
 fn line(request: &ErasureRequestView) -> Value {
     json!({
         "id": request.request_id,
-        "received": day(request.requested_at.0),
-        "due": day(request.due_at.0),
+        "received": requested_day(request),
+        "due": due_day(request),
         "is_open": request.status == ErasureRequestStatus::Open,
         "reason": request.reason,
     })
+}
+
+pub fn requested_day(request: &ErasureRequestView) -> Message {
+    day_of(request, request.requested_at.0)
+}
+
+pub fn due_day(request: &ErasureRequestView) -> Message {
+    day_of(request, request.due_at.0)
+}
+
+/// A member enters only the day of a request by email, which is the same in every time zone.
+fn day_of(request: &ErasureRequestView, time: DateTime<Utc>) -> Message {
+    match request.received_by {
+        ReceivedBy::Mail => Message::Day(time.date_naive()),
+        ReceivedBy::Page => Message::DayOf(time),
+    }
 }

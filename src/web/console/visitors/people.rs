@@ -16,13 +16,14 @@ use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{date, number, of_visitor, sentence};
+use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
@@ -32,7 +33,7 @@ pub fn routes() -> Vec<Route> {
 /// The beginning of the names of the boxes with which people are selected.
 pub const BOX: &str = "person-";
 
-pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> Screen<'a> {
     Screen {
         template,
         title,
@@ -47,26 +48,26 @@ pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) 
     }
 }
 
-fn notice_of(query: &Query) -> Option<String> {
+fn notice_of(query: &Query) -> Option<Message> {
     let count = |name| query.get(name).and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
-    let people = match count("people") {
-        0 | 1 => "The person is".to_owned(),
-        people => format!("{} people are", number(people)),
+    let rows = ErasedRows {
+        receipts: count("receipts"),
+        contacts: count("contacts"),
+        days_shown: count("days"),
     };
-    match query.get("done")? {
-        "erased" => {
-            let rows = ErasedRows {
-                receipts: count("receipts"),
-                contacts: count("contacts"),
-                days_shown: count("days"),
-            };
-            Some(format!("{people} erased: {}.", of_visitor(&rows)))
-        }
-        "suppressed" => Some(format!(
-            "{people} erased on all your sites, with the choices there, and will not be stored again."
-        )),
-        _ => None,
-    }
+    let people = count("people");
+    let notice = match (query.get("done")?, people) {
+        ("erased", 0 | 1) => tr("The person is erased: {{ rows }}."),
+        ("erased", _) => tr("{{ many }} people are erased: {{ rows }}."),
+        ("suppressed", 0 | 1) => tr(
+            "The person is erased on all your sites, with the choices there, and will not be stored again.",
+        ),
+        ("suppressed", _) => tr(
+            "{{ many }} people are erased on all your sites, with the choices there, and will not be stored again.",
+        ),
+        _ => return None,
+    };
+    Some(notice.with("many", people).with("rows", of_visitor(&rows)))
 }
 
 /// The list that a person has asked for, as typed.
@@ -149,8 +150,8 @@ pub async fn list_screen(
     member: &Member<'_>,
     pixel: &PixelView,
     filter: &Filter,
-    notice: Option<String>,
-    wrong: Option<&str>,
+    notice: Option<Message>,
+    wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
     let request = filter.request(pixel.pixel_id.as_str());
     let (page, refused) = match member.ask::<ListPeople>(request).await {
@@ -172,12 +173,12 @@ pub async fn list_screen(
         is_cut: page.as_ref().is_some_and(|page| page.is_cut),
         may_erase: member.member.role == Scope::Full,
         refused: refused.as_ref().map(sentence),
-        wrong,
         error: refused.is_some() || wrong.is_some(),
+        wrong,
     };
     Ok(member.screen_with_status(
         status,
-        screen(pixel, "console/contacts.html", "Contacts"),
+        screen(pixel, "console/contacts.html", tr("Contacts")),
         content,
     ))
 }
@@ -190,18 +191,21 @@ async fn days(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply,
         CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
     let counts = member.ask::<CountContacts>(request).await?;
     let busy = counts.days.iter().rev().filter(|day| day.contacts > 0);
-    let days = busy.map(
-        |day| json!({"day": day.day, "name": date(day.day), "contacts": number(day.contacts)}),
-    );
+    let days = busy.map(|day| {
+        let (name, contacts) = (Message::Day(day.day), Message::Number(day.contacts));
+        json!({"day": day.day, "name": name, "contacts": contacts})
+    });
     let content = context! {
         days: days.collect::<Vec<_>>(),
         total: counts.total,
+        people: Message::Number(counts.total),
         from: counts.from,
         to: counts.to,
-        from_day: date(counts.from),
-        to_day: date(counts.to),
+        from_day: Message::Day(counts.from),
+        to_day: Message::Day(counts.to),
     };
-    Ok(member.screen(screen(&pixel, "console/contact_days.html", "New contacts by day"), content))
+    Ok(member
+        .screen(screen(&pixel, "console/contact_days.html", tr("New contacts by day")), content))
 }
 
 /// The people who were first identified on a day, or in a range of days.

@@ -1,4 +1,4 @@
-use chrono::NaiveDate;
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use crate::contacts::contact::Contact;
 use crate::contacts::reading::spreadsheet::USUAL;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::types::json::entries::Entries;
-use crate::web::console::kit::words::{capital, date};
+use crate::types::text::capital;
 
 /// A contact in the format of the API.
 #[derive(Deserialize)]
@@ -85,46 +86,65 @@ fn text_of(value: &RawValue) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// `first_name` as "First name".
-fn label(name: &str) -> String {
-    capital(&name.replace(['_', '-'], " "))
+/// The name of a usual field; `job_title` as "Job title".
+fn label(name: &str) -> Message {
+    match name {
+        "email" => tr("Email"),
+        "name" => tr("Name"),
+        "first_name" => tr("First name"),
+        "last_name" => tr("Last name"),
+        "company" => tr("Company"),
+        "phone" => tr("Phone"),
+        "city" => tr("City"),
+        "region" => tr("Region"),
+        "country" => tr("Country"),
+        other => Message::Plain(capital(&other.replace(['_', '-'], " "))),
+    }
 }
 
-/// The day of a time as [`Contact`] has it: 3 May 2026.
-fn day_of(time: &str) -> String {
-    let day = time.get(..10).and_then(|day| day.parse::<NaiveDate>().ok());
-    day.map_or_else(|| time.to_owned(), date)
+/// The day in UTC, which is the one that the list is filtered by.
+fn day_of(time: &str) -> Message {
+    shown(time, |time| Message::Day(time.date_naive()))
 }
 
-/// 3 May 2026, 14:05.
-fn moment_of(time: &str) -> String {
-    format!("{}, {}", day_of(time), time.get(11..16).unwrap_or_default())
+fn moment_of(time: &str) -> Message {
+    shown(time, Message::Minute)
 }
 
-fn consent_of(consent: &Value) -> &'static str {
+/// A time as [`Contact`] has it.
+fn shown(time: &str, form: impl Fn(DateTime<Utc>) -> Message) -> Message {
+    time.parse::<DateTime<Utc>>().map_or_else(|_| Message::plain(time), form)
+}
+
+fn consent_of(consent: &Value) -> Message {
     match consent["reason"].as_str() {
-        None => "stored without a visitor",
-        Some("ok") => "consented",
-        Some("policy_version_stale") => "consented to an earlier notice",
-        Some("consent_off") => "consented; the popup is off",
-        Some(_) => "not consented",
+        None => tr("stored without a visitor"),
+        Some("ok") => tr("consented"),
+        Some("policy_version_stale") => tr("consented to an earlier notice"),
+        Some("consent_off") => tr("consented; the popup is off"),
+        Some(_) => tr("not consented"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use chrono_tz::Tz;
 
-    fn shown(contact: &Value) -> Value {
+    use super::*;
+    use crate::infra::templates::language;
+
+    fn row_of(contact: &Value) -> Value {
         let person = json!({
             "hem": "ab".repeat(32), "resolved_at": "2026-12-10T08:05:00.5Z", "contact": contact,
         });
-        row(&serde_json::from_str(&person.to_string()).unwrap())
+        let mut row = row(&serde_json::from_str(&person.to_string()).unwrap());
+        language::english().localiser(Tz::UTC).localise(&mut row);
+        row
     }
 
     #[test]
     fn a_person_has_a_name_and_labelled_fields_in_order_without_blank_ones() {
-        let person = shown(&json!({
+        let person = row_of(&json!({
             "job_title": "Baker", "email": "ann@a.example", "last_name": "Lee", "first_name": " Ann ",
             "company": null, "city": "  ", "seats": 3,
         }));
@@ -143,8 +163,8 @@ mod tests {
 
     #[test]
     fn without_a_name_the_address_or_the_hash_is_the_title() {
-        let person = shown(&json!({"email": "ann@a.example"}));
+        let person = row_of(&json!({"email": "ann@a.example"}));
         assert_eq!((&person["title"], &person["email"]), (&json!("ann@a.example"), &Value::Null));
-        assert_eq!(shown(&json!({"seats": 3}))["title"], "abababababab");
+        assert_eq!(row_of(&json!({"seats": 3}))["title"], "abababababab");
     }
 }

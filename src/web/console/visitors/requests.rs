@@ -3,7 +3,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use super::linked::people_of;
+use super::linked::{due_day, people_of, requested_day};
 use crate::contacts::reading::finding::OfContact;
 use crate::erasure::contact::CountPerson;
 use crate::erasure::owner::{
@@ -14,20 +14,21 @@ use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView, ReceivedBy}
 use crate::erasure::visitor::{CountVisitor, OfVisitor};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, of_visitor, sentence};
+use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
     routes![requests, answer, complete, refuse]
 }
 
-fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> Screen<'a> {
     Screen {
         template,
         title,
@@ -40,16 +41,20 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
     }
 }
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "erased" => Some("The visitor was erased. The list shows what was erased."),
-        "refused" => Some("The request is refused, with your reason."),
+        "erased" => Some(tr("The visitor was erased. The list shows what was erased.")),
+        "refused" => Some(tr("The request is refused, with your reason.")),
         _ => None,
     }
 }
 
-const FILTERS: [(&str, &str); 4] =
-    [("open", "Open"), ("completed", "Erased"), ("refused", "Refused"), ("", "All")];
+const FILTERS: [(&str, Message); 4] = [
+    ("open", tr("Open")),
+    ("completed", tr("Erased")),
+    ("refused", tr("Refused")),
+    ("", tr("All")),
+];
 
 #[get("/console/sites/<pixel_id>/requests")]
 async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
@@ -70,25 +75,25 @@ async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         status,
         filters: FILTERS.map(|(word, name)| json!({"word": word, "name": name})),
     };
-    Ok(member.screen(screen(&pixel, "console/requests.html", "Requests"), content))
+    Ok(member.screen(screen(&pixel, "console/requests.html", tr("Requests")), content))
 }
 
 fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
     let left = (request.due_at.0 - now).num_days();
     let clock = match (request.status, left) {
-        (ErasureRequestStatus::Open, ..0) => "overdue".to_owned(),
-        (ErasureRequestStatus::Open, 0) => "due today".to_owned(),
-        (ErasureRequestStatus::Open, 1) => "1 day left".to_owned(),
-        (ErasureRequestStatus::Open, left) => format!("{left} days left"),
-        _ => request.closed_at.map(|time| day(time.0)).unwrap_or_default(),
+        (ErasureRequestStatus::Open, ..0) => Some(tr("overdue")),
+        (ErasureRequestStatus::Open, 0) => Some(tr("due today")),
+        (ErasureRequestStatus::Open, 1) => Some(tr("1 day left")),
+        (ErasureRequestStatus::Open, left) => Some(tr("{{ many }} days left").with("many", left)),
+        _ => request.closed_at.map(|time| Message::DayOf(time.0)),
     };
     json!({
         "id": request.request_id,
         "visitor_id": request.visitor_id,
         "hem": request.hem,
         "by_mail": request.received_by == ReceivedBy::Mail,
-        "asked": day(request.requested_at.0),
-        "due": day(request.due_at.0),
+        "asked": requested_day(request),
+        "due": due_day(request),
         "clock": clock,
         "is_late": request.status == ErasureRequestStatus::Open && left < 7,
         "status": request.status,
@@ -148,12 +153,38 @@ async fn answer_screen(
     };
     let stored = of_visitor(&stored);
     let more = serde_json::to_value(more).unwrap_or_default();
+    let answers = answers(&request, pixel);
     let row = row(&request, member.app.infra.clock.now());
     let content = context! {
-        request: row, stored, people, error: &more["error"], field: &more["field"],
+        request: row, stored, people, answers, error: &more["error"], field: &more["field"],
     };
-    let screen = screen(pixel, "console/request.html", "Review request");
+    let screen = screen(pixel, "console/request.html", tr("Review request"));
     Ok(member.screen_with_status(status, screen, content))
+}
+
+/// The paragraphs of the mails with which the owner answers a request by email.
+fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
+    let filled =
+        |text: Message| text.with("day", requested_day(request)).with("host", &pixel.domain);
+    let erased = filled(tr(
+        "on {{ day }} you asked us to erase your personal data. We have done so: nothing that {{ host }} had stored of you (contact details, choices and the days on which you were asked) is left.",
+    ));
+    let refused = filled(tr(
+        "on {{ day }} you asked us to erase your personal data on {{ host }}. We cannot do so, for this reason:",
+    ));
+    json!({
+        "erased": [
+            tr("Hello,"),
+            erased,
+            tr("If you are not satisfied, you can complain to a data protection authority."),
+        ],
+        "refused": [
+            tr("Hello,"),
+            refused,
+            tr("[the reason that you enter above]"),
+            tr("You can complain about this to a data protection authority, and you can go to court."),
+        ],
+    })
 }
 
 #[post("/console/sites/<pixel_id>/requests/<request_id>/complete", data = "<form>")]
@@ -165,7 +196,7 @@ async fn complete(
 ) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
-        let error = format!("Type {} to erase the visitor.", pixel.domain);
+        let error = tr("Type {{ host }} to erase the visitor.").with("host", &pixel.domain);
         let more = context! { error, field: "host" };
         return answer_screen(&member, 400, &pixel, request_id, more).await;
     }

@@ -11,13 +11,14 @@ use crate::erasure::contact::EraseContact;
 use crate::erasure::people::{CountPeople, CountedPerson, MOST_COUNTED, SelectedPeople};
 use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::words::{count, of_visitor, sentence};
+use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
@@ -45,6 +46,16 @@ impl Action {
             Self::Block => "block",
         }
     }
+
+    fn title(self, people: usize) -> Message {
+        let title = match (self, people) {
+            (Self::Erase, 1) => tr("Erase one person"),
+            (Self::Erase, _) => tr("Erase {{ many }} people"),
+            (Self::Block, 1) => tr("Block one person"),
+            (Self::Block, _) => tr("Block {{ many }} people"),
+        };
+        title.with("many", people)
+    }
 }
 
 const NOTHING: ErasedRows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
@@ -67,36 +78,30 @@ async fn confirmation(
     status: u16,
     pixel: &PixelView,
     form: &Form,
-    wrong: Option<String>,
+    wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
     let action = Action::of(form)?;
     let pixel_id = pixel.pixel_id.to_string();
     let request = SelectedPeople { pixel_id, hems: selected(form) };
     let people = member.ask::<CountPeople>(request).await?;
     if people.is_empty() {
-        let wrong = Some("Select at least one person.");
+        let wrong = Some(tr("Select at least one person."));
         return list_screen(member, pixel, &Filter::of_form(form), None, wrong).await;
     }
     let mut sum = NOTHING;
     for person in &people {
         sum += person.rows.clone();
     }
-    let many = i64::try_from(people.len()).map_err(Error::internal)?;
-    let people_counted = count(many, "person", "people");
-    let title = match action {
-        Action::Erase => format!("Erase {people_counted}"),
-        Action::Block => format!("Block {people_counted}"),
-    };
     let rows = people.iter().map(line).collect::<Result<Vec<_>>>()?;
     let content = context! {
         action: action.word(),
         filter: Filter::of_form(form),
         rows,
-        people: people_counted,
+        many: people.len(),
         stored: of_visitor(&sum),
         error: wrong,
     };
-    let screen = screen(pixel, "console/selected_contacts.html", &title);
+    let screen = screen(pixel, "console/selected_contacts.html", action.title(people.len()));
     Ok(member.screen_with_status(status, screen, content))
 }
 
@@ -115,8 +120,8 @@ async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Re
     let pixel = find(&member, pixel_id).await?;
     let (action, hems) = (Action::of(&form)?, selected(&form));
     if hems.is_empty() || !form.names_host(pixel.domain.as_str()) {
-        let wrong = Some(format!("Type {} to confirm.", pixel.domain));
-        return confirmation(&member, 400, &pixel, &form, wrong).await;
+        let wrong = tr("Type {{ host }} to confirm.").with("host", &pixel.domain);
+        return confirmation(&member, 400, &pixel, &form, Some(wrong)).await;
     }
     let mut sum = NOTHING;
     for hem in &hems {

@@ -8,13 +8,14 @@ use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::events::{EventKind, EventSelector, selects};
+use crate::infra::templates::{Message, tr};
 use crate::pixels::setup::ListPixels;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{day, moment, sentence};
+use crate::web::console::kit::words::sentence;
 use crate::webhooks::endpoint::{EndpointView, EndpointWithSecret};
 use crate::webhooks::endpoints::CreateWebhook;
 use crate::webhooks::format::Format;
@@ -25,10 +26,11 @@ pub fn routes() -> Vec<Route> {
     routes![deliveries, add]
 }
 
+pub const PLACE: Place<'static> = Place::AccountPart("deliveries");
 pub const DELIVERIES: Screen<'static> = Screen {
     template: "console/deliveries.html",
-    title: "Webhooks",
-    place: Place::AccountPart("deliveries"),
+    title: tr("Webhooks"),
+    place: PLACE,
     calls: &["GET /v1/webhooks", "POST /v1/webhooks"],
 };
 pub const ADDRESS: &str = "/console/account/deliveries";
@@ -74,26 +76,26 @@ impl Choices {
     }
 }
 
-fn title(kind: EventKind) -> &'static str {
+fn title(kind: EventKind) -> Message {
     match kind {
-        EventKind::ContactCreated => "New contact",
-        EventKind::ContactUpdated => "Contact seen again",
-        EventKind::ContactWithdrawn => "Consent of a contact withdrawn or expired",
-        EventKind::ChoiceRecorded => "Choice recorded",
-        EventKind::PolicyPublished => "New version of the notice published",
-        EventKind::InstallChanged => "Snippet found, missing, or found again",
-        EventKind::AllowanceReached => "80% or 100% of the monthly contacts are used",
-        EventKind::ErasureRequested => "New erasure request",
-        EventKind::SilenceBroken => "A site loads something without consent",
-        EventKind::SilenceRestored => "A site no longer loads anything without consent",
+        EventKind::ContactCreated => tr("New contact"),
+        EventKind::ContactUpdated => tr("Contact seen again"),
+        EventKind::ContactWithdrawn => tr("Consent of a contact withdrawn or expired"),
+        EventKind::ChoiceRecorded => tr("Choice recorded"),
+        EventKind::PolicyPublished => tr("New version of the notice published"),
+        EventKind::InstallChanged => tr("Snippet found, missing, or found again"),
+        EventKind::AllowanceReached => tr("80% or 100% of the monthly contacts are used"),
+        EventKind::ErasureRequested => tr("New erasure request"),
+        EventKind::SilenceBroken => tr("A site loads something without consent"),
+        EventKind::SilenceRestored => tr("A site no longer loads anything without consent"),
     }
 }
 
-pub fn format_name(format: &str) -> &'static str {
+pub fn format_name(format: &str) -> Message {
     match Format::parse(format) {
-        Some(Format::Slack) => "Slack message",
-        Some(Format::Discord) => "Discord message",
-        Some(Format::Standard) | None => "JSON (signed)",
+        Some(Format::Slack) => tr("Slack message"),
+        Some(Format::Discord) => tr("Discord message"),
+        Some(Format::Standard) | None => tr("JSON (signed)"),
     }
 }
 
@@ -125,7 +127,7 @@ impl Filled {
 #[get("/console/account/deliveries")]
 async fn deliveries(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let notice = query.get("done").filter(|&done| done == "deleted");
-    let notice = notice.map(|_| "The endpoint is deleted.");
+    let notice = notice.map(|_| tr("The endpoint is deleted."));
     let choices = Choices::of(&member, "", &[], &[], Format::Standard.as_str()).await?;
     Ok(list_screen(&member, 200, notice, &choices, None).await?)
 }
@@ -133,7 +135,7 @@ async fn deliveries(member: Member<'_>, query: Query) -> Result<Reply, Refusal> 
 async fn list_screen(
     member: &Member<'_>,
     status: u16,
-    notice: Option<&str>,
+    notice: Option<Message>,
     choices: &Choices,
     wrong: Option<&Error>,
 ) -> Result<Reply> {
@@ -145,40 +147,46 @@ async fn list_screen(
         has_room: webhooks.len() < MOST,
         choices,
         action: ADDRESS,
-        button: "Add endpoint",
+        button: tr("Add endpoint"),
         error: wrong.map(sentence),
     };
     Ok(member.screen_with_status(status, DELIVERIES, content))
 }
 
 pub fn row(endpoint: &EndpointView) -> Value {
-    let state = match (&endpoint.paused_because, &endpoint.failing_since) {
-        (Some(because), _) => match because.as_str() {
-            "owner" => "paused",
-            "gone" => "paused: the endpoint answered 410 Gone",
-            "secret_lost" => "paused: rotate the secret",
-            _ => "paused: it has failed for a day",
-        },
-        (None, Some(_)) => "failing",
-        (None, None) => "sending",
-    };
+    let (kind, state) = state(endpoint);
     json!({
         "id": endpoint.endpoint_id,
         "url": endpoint.url,
         "host": host_of(&endpoint.url),
         "state": state,
-        "is_well": state == "sending",
+        "state_kind": kind,
+        "is_well": kind == "sending",
         "is_paused": endpoint.paused_at.is_some(),
-        "since": day(endpoint.created_at.0),
-        "failing_since": endpoint.failing_since.as_ref().map(|time| moment(time.0)),
-        "old_secret_until": endpoint.previous_secret_until.as_ref().map(|time| moment(time.0)),
+        "since": Message::DayOf(endpoint.created_at.0),
+        "failing_since": endpoint.failing_since.as_ref().map(|time| Message::Moment(time.0)),
+        "old_secret_until": endpoint.previous_secret_until.as_ref().map(|time| Message::Moment(time.0)),
         "form": format_name(&endpoint.format),
         "events": match endpoint.events.len() {
-            0 => "everything".to_owned(),
-            1 => "1 kind of event".to_owned(),
-            many => format!("{many} kinds of events"),
+            0 => tr("everything"),
+            1 => tr("1 kind of event"),
+            many => tr("{{ many }} kinds of events").with("many", many),
         },
     })
+}
+
+/// Whether events are sent, as a code for conditions and in words.
+fn state(endpoint: &EndpointView) -> (&'static str, Message) {
+    match (&endpoint.paused_because, &endpoint.failing_since) {
+        (Some(because), _) => match because.as_str() {
+            "owner" => ("owner", tr("paused")),
+            "gone" => ("gone", tr("paused: the endpoint answered 410 Gone")),
+            "secret_lost" => ("secret_lost", tr("paused: rotate the secret")),
+            _ => ("failed", tr("paused: it has failed for a day")),
+        },
+        (None, Some(_)) => ("failing", tr("failing")),
+        (None, None) => ("sending", tr("sending")),
+    }
 }
 
 /// The endpoints that receive nothing at the moment, unless a member has paused them.
@@ -215,8 +223,11 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 
 /// Shows the secret, which is available only once.
 pub fn secret_screen(member: &Member<'_>, status: u16, made: &EndpointWithSecret) -> Reply {
-    let screen =
-        Screen { template: "console/webhook_secret.html", title: "Signing secret", ..DELIVERIES };
+    let screen = Screen {
+        template: "console/webhook_secret.html",
+        title: tr("Signing secret"),
+        ..DELIVERIES
+    };
     let content = context! { row: row(&made.webhook), secret: &made.secret };
     member.screen_with_status(status, screen, content)
 }

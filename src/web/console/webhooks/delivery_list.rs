@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::failure;
 use crate::error::Result;
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::words::second;
 use crate::webhooks::body::TEST;
 use crate::webhooks::delivery::{DeliveryState, DeliveryView};
 use crate::webhooks::endpoint::EndpointView;
@@ -101,11 +102,11 @@ pub async fn list(
     }))
 }
 
-fn title(state: DeliveryState) -> &'static str {
+fn title(state: DeliveryState) -> Message {
     match state {
-        DeliveryState::Delivered => "Delivered",
-        DeliveryState::Waiting => "Retrying",
-        DeliveryState::Failed => "Failed",
+        DeliveryState::Delivered => tr("Delivered"),
+        DeliveryState::Waiting => tr("Retrying"),
+        DeliveryState::Failed => tr("Failed"),
     }
 }
 
@@ -113,14 +114,14 @@ fn row(delivery: &DeliveryView) -> Value {
     json!({
         "id": delivery.event_id,
         "type": delivery.r#type,
-        "when": second(delivery.occurred_at.0),
-        "tried": delivery.attempted_at.as_ref().map(|time| second(time.0)),
+        "when": Message::Second(delivery.occurred_at.0),
+        "tried": delivery.attempted_at.as_ref().map(|time| Message::Second(time.0)),
         "attempts": delivery.attempts,
         "state": title(delivery.state),
         "is_well": delivery.state == DeliveryState::Delivered,
         "status": delivery.status,
         "answer": delivery.answer.as_ref().filter(|answer| !answer.is_empty()),
-        "failure": delivery.failure,
+        "failure": delivery.failure.as_deref().map(failure::in_words),
         "is_test": delivery.r#type == TEST,
     })
 }

@@ -1,3 +1,4 @@
 pub mod deliveries;
 pub mod delivery_list;
+mod failure;
 pub mod webhook;

@@ -1,18 +1,20 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, row, secret_screen};
+use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, PLACE, row, secret_screen};
 use super::delivery_list::{Wanted, list};
+use super::failure;
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::Screen;
-use crate::web::console::kit::words::{number, sentence};
+use crate::web::console::kit::words::sentence;
 use crate::webhooks::delivery::{DeliveryState, ListDeliveries};
 use crate::webhooks::endpoint::EndpointView;
 use crate::webhooks::endpoints::{ChangeWebhook, DeleteWebhook, RotateWebhookSecret};
@@ -39,25 +41,25 @@ pub fn routes() -> Vec<Route> {
 
 const WEBHOOK: Screen<'static> = Screen {
     template: "console/webhook.html",
-    title: "Webhook endpoint",
+    title: tr("Webhook endpoint"),
+    place: PLACE,
     calls: &[
         "GET /v1/webhooks/{endpoint_id}/deliveries",
         "PATCH /v1/webhooks/{endpoint_id}",
         "POST /v1/webhooks/{endpoint_id}/test",
         "POST /v1/webhooks/{endpoint_id}/replay",
     ],
-    ..DELIVERIES
 };
 
-fn notice_of(done: &str) -> Option<&'static str> {
+fn notice_of(done: &str) -> Option<Message> {
     match done {
-        "added" => Some("The endpoint is added. Send a test event to check that it arrives."),
-        "changed" => Some("Saved. The change applies from the next event."),
-        "arrived" => Some("The test event was delivered."),
-        "paused" => Some("Paused. Events are kept for a day."),
-        "resumed" => Some("Resumed. Queued events are being sent."),
-        "replayed" => Some("Queued for resending."),
-        "none-failed" => Some("Nothing to resend: no delivery has failed."),
+        "added" => Some(tr("The endpoint is added. Send a test event to check that it arrives.")),
+        "changed" => Some(tr("Saved. The change applies from the next event.")),
+        "arrived" => Some(tr("The test event was delivered.")),
+        "paused" => Some(tr("Paused. Events are kept for a day.")),
+        "resumed" => Some(tr("Resumed. Queued events are being sent.")),
+        "replayed" => Some(tr("Queued for resending.")),
+        "none-failed" => Some(tr("Nothing to resend: no delivery has failed.")),
         _ => None,
     }
 }
@@ -90,20 +92,20 @@ async fn choices_of(member: &Member<'_>, endpoint: &EndpointView) -> Result<Choi
     Choices::of(member, url, events, pixels, format).await
 }
 
-struct Wrong<'a> {
+struct Wrong {
     field: &'static str,
-    text: &'a str,
+    text: Message,
 }
 
 #[derive(Default)]
-struct Shown<'a> {
-    notice: Option<&'a str>,
+struct Shown {
+    notice: Option<Message>,
     wanted: Wanted,
-    wrong: Option<Wrong<'a>>,
+    wrong: Option<Wrong>,
 }
 
-impl<'a> Shown<'a> {
-    fn wrong(field: &'static str, text: &'a str) -> Self {
+impl Shown {
+    fn wrong(field: &'static str, text: Message) -> Self {
         Self { wrong: Some(Wrong { field, text }), ..Self::default() }
     }
 }
@@ -113,7 +115,7 @@ async fn webhook_screen(
     status: u16,
     endpoint: &EndpointView,
     choices: &Choices,
-    shown: Shown<'_>,
+    shown: Shown,
 ) -> Result<Reply> {
     let Shown { notice, wanted, wrong } = shown;
     let endpoint_id = endpoint.endpoint_id.to_string();
@@ -123,16 +125,16 @@ async fn webhook_screen(
     let content = context! {
         notice,
         row: row(endpoint),
-        waiting: number(found.waiting),
+        waiting: Message::Number(found.waiting),
         deliveries,
         may_change: role == Scope::Full && sites.are_all(),
         may_operate: role != Scope::Read && sites.are_all(),
         choices,
         action: format!("{ADDRESS}/{endpoint_id}"),
-        button: "Save",
+        button: tr("Save"),
         field: wrong.as_ref().map(|wrong| wrong.field),
-        error: wrong.as_ref().filter(|wrong| wrong.field == "url").map(|wrong| wrong.text),
-        problem: wrong.as_ref().filter(|wrong| wrong.field != "url").map(|wrong| wrong.text),
+        error: wrong.as_ref().filter(|wrong| wrong.field == "url").map(|wrong| &wrong.text),
+        problem: wrong.as_ref().filter(|wrong| wrong.field != "url").map(|wrong| &wrong.text),
     };
     Ok(member.screen_with_status(status, WEBHOOK, content))
 }
@@ -154,8 +156,7 @@ async fn change(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         Ok(_) => Ok(back(endpoint_id, "changed")),
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
-            let text = sentence(&error);
-            let (status, shown) = (error.status(), Shown::wrong("url", &text));
+            let (status, shown) = (error.status(), Shown::wrong("url", sentence(&error)));
             Ok(webhook_screen(&member, status, &endpoint, &choices, shown).await?)
         }
         Err(error) => Err(error.into()),
@@ -170,14 +171,16 @@ async fn test(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Repl
     }
     let text = match (outcome.status, &outcome.failure) {
         (Some(status), _) => {
-            format!("The test event was not delivered: the endpoint answered {status}.")
+            tr("The test event was not delivered: the endpoint answered {{ status }}.")
+                .with("status", status)
         }
-        (None, Some(failure)) => format!("The test event was not delivered: {failure}."),
-        (None, None) => "The test event was not delivered.".to_owned(),
+        (None, Some(failure)) => tr("The test event was not delivered: {{ failure }}.")
+            .with("failure", failure::in_words(failure)),
+        (None, None) => tr("The test event was not delivered."),
     };
     let endpoint = find(&member, endpoint_id).await?;
     let choices = choices_of(&member, &endpoint).await?;
-    let shown = Shown::wrong("test", &text);
+    let shown = Shown::wrong("test", text);
     Ok(webhook_screen(&member, 200, &endpoint, &choices, shown).await?)
 }
 
@@ -208,11 +211,12 @@ async fn ask_to_delete(member: Member<'_>, endpoint_id: &str) -> Result<Reply, R
     let endpoint = find(&member, endpoint_id).await?;
     let screen = Screen {
         template: "console/webhook_delete.html",
-        title: "Delete endpoint",
+        title: tr("Delete endpoint"),
         calls: &["DELETE /v1/webhooks/{endpoint_id}"],
         ..DELIVERIES
     };
-    let waiting = number(member.ask::<ListDeliveries>(of(endpoint_id)).await?.waiting);
+    let waiting = member.ask::<ListDeliveries>(of(endpoint_id)).await?.waiting;
+    let waiting = Message::Number(waiting);
     Ok(member.screen(screen, context! { row: row(&endpoint), waiting }))
 }
 
@@ -250,7 +254,7 @@ async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
             let choices = choices_of(&member, &endpoint).await?;
-            let shown = Shown::wrong("since", "Enter the day and time to start from.");
+            let shown = Shown::wrong("since", tr("Enter the day and time to start from."));
             Ok(webhook_screen(&member, error.status(), &endpoint, &choices, shown).await?)
         }
         Err(error) => Err(error.into()),

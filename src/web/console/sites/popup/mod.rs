@@ -1,20 +1,27 @@
+pub mod fields;
+pub mod review;
+pub mod sample;
+mod words;
+
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::fields::Fields;
+use self::review::{changes_between, gaps, summary, unused_colors};
+use self::words::{CORNERS, POSITIONS, channel_name, place_option, purpose_text};
 use super::install::find;
 use super::notice_diff::{Passage, passages};
-use super::popup_fields::Fields;
-use super::popup_review::{changes_between, channel_name, gaps, summary, unused_colors};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::view::PixelView;
 use crate::policies::configuration::{ConfigureConsent, ConfigureRequest, ConsentOutcome};
 use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration, find_policy};
 use crate::policies::notice::plain_text;
-use crate::policies::policy::{CURRENT_WORDING, Policy};
+use crate::policies::policy::Policy;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::locales;
@@ -24,12 +31,13 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::sentence;
+use crate::web::console::visitors::choice_words::purpose_title;
 
 pub fn routes() -> Vec<Route> {
     routes![popup, save, turn_off, preview]
 }
 
-pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> Screen<'a> {
     Screen {
         template,
         title,
@@ -46,17 +54,18 @@ pub async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<Consen
     member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.to_owned() }).await
 }
 
-fn notice_of(done: &str, pixel: &PixelView) -> Option<String> {
-    let words = match done {
-        "published" => "Published. The popup uses it from now on.",
-        "off" => "The popup is off. Receipts are kept. To turn it on again, review and publish it.",
-        "taken-over" => "The site is now in your account. Set up its popup.",
+fn notice_of(done: &str, pixel: &PixelView) -> Option<Message> {
+    Some(match done {
+        "published" => tr("Published. The popup uses it from now on."),
+        "off" => {
+            tr("The popup is off. Receipts are kept. To turn it on again, review and publish it.")
+        }
+        "taken-over" => tr("The site is now in your account. Set up its popup."),
         "taken" => {
-            return Some(format!("Your site is {0}: the domain of what you typed.", pixel.domain));
+            tr("Your site is {{ host }}: the domain of what you typed.").with("host", &pixel.domain)
         }
         _ => return None,
-    };
-    Some(words.to_owned())
+    })
 }
 
 #[get("/console/sites/<pixel_id>/popup")]
@@ -94,18 +103,19 @@ fn form_screen(
         asks: pixel.consent_enabled,
         purposes: purposes(),
         channels: channels(),
+        positions: POSITIONS.map(place_option),
+        corners: CORNERS.map(place_option),
         languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
         controller_types: ControllerType::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
     };
-    let screen = screen(pixel, "console/popup.html", "Popup and notice");
+    let screen = screen(pixel, "console/popup.html", tr("Popup and notice"));
     member.screen_with_status(status, screen, content)
 }
 
 fn purposes() -> Vec<Value> {
-    let english = locales::english();
     let describe = |purpose: Purpose| {
-        let words = english.purpose(purpose.as_str(), CURRENT_WORDING);
-        json!({"name": purpose.as_str(), "title": words.title, "text": words.text})
+        let (title, text) = (purpose_title(purpose), purpose_text(purpose));
+        json!({"name": purpose.as_str(), "title": title, "text": text})
     };
     Purpose::gravest_first(Purpose::ALL).map(describe).collect()
 }
@@ -177,7 +187,7 @@ async fn review_screen(
         passages: marked_notice(member, pixel, &now, &outcome).await?,
     };
     let status = if is_unconfirmed { 400 } else { 200 };
-    let screen = screen(pixel, "console/popup_confirm.html", "Review changes");
+    let screen = screen(pixel, "console/popup_confirm.html", tr("Review changes"));
     Ok(member.screen_with_status(status, screen, content))
 }
 
@@ -235,6 +245,6 @@ async fn preview(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
     if !pixel.consent_enabled {
         return Ok(Reply::to(format!("/console/sites/{pixel_id}/popup")));
     }
-    let screen = screen(&pixel, "console/popup_preview.html", "Preview");
+    let screen = screen(&pixel, "console/popup_preview.html", tr("Preview"));
     Ok(member.screen(screen, context! {}))
 }

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_usual_colours_are_those_of_the_popup() {
         let style =
-            include_str!("../../../../scripts-src/shared/style.ts").replace("#fff;", "#ffffff;");
+            include_str!("../../../../../scripts-src/shared/style.ts").replace("#fff;", "#ffffff;");
         for (variable, name) in [("b", "background"), ("f", "text"), ("k", "button"), ("l", "link")]
         {
             let (_, usual) = COLORS.iter().find(|(known, _)| *known == name).unwrap();

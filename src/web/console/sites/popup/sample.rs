@@ -3,11 +3,11 @@
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, Route, get, routes};
 
-use super::install::find;
-use super::popup_fields::Fields;
+use super::fields::Fields;
 use crate::delivery::bundles::Script;
 use crate::delivery::configs::{Draft, TagConfig};
 use crate::error::{Error, Result};
+use crate::http::html::Reader;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
 use crate::policies::consent_request::ConsentSettings;
@@ -15,6 +15,7 @@ use crate::types::locales;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::words::sentence;
+use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
     routes![sample]
@@ -29,13 +30,18 @@ struct Sample {
 
 /// The script for the fields in the query. The page itself shows their errors.
 #[get("/console/sites/<pixel_id>/popup/sample.js")]
-async fn sample(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Sample, Refusal> {
+async fn sample(
+    member: Member<'_>,
+    pixel_id: &str,
+    query: Query,
+    reader: Reader,
+) -> Result<Sample, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     let scheme = query.present("sample_scheme").unwrap_or_default();
     let fields = Fields::read_with(|name| query.present(name).map(str::to_owned)).seen_in(scheme);
     let text = match fields.request().check() {
         Ok(settings) => script(&member, &pixel, settings, query.present("sample_lang"))?,
-        Err(error) => explanation(&error)?,
+        Err(error) => explanation(&error, reader)?,
     };
     let kind = ContentType::parse_flexible("text/javascript; charset=utf-8");
     let kind = kind.ok_or_else(|| Error::internal("no type for scripts"))?;
@@ -55,8 +61,9 @@ fn script(
     Ok(Script::ConsentTag.with_config(&config)?.text())
 }
 
-fn explanation(error: &Error) -> Result<String> {
-    let words = serde_json::to_string(&sentence(error)).map_err(Error::internal)?;
+fn explanation(error: &Error, reader: Reader) -> Result<String> {
+    let words = reader.language.localiser(reader.time_zone).text(&sentence(error));
+    let words = serde_json::to_string(&words).map_err(Error::internal)?;
     let words = words.replace('<', "\\u003c");
     Ok(format!("document.documentElement.dataset.problem={words};"))
 }

@@ -2,23 +2,26 @@
 
 use serde::Serialize;
 
-use super::popup_fields::{COLORS, Fields, SCHEMES};
+use super::fields::{COLORS, Fields, SCHEMES};
+use super::words::{color_of, label_of, value_name};
+use crate::infra::templates::{Message, tr};
 use crate::policies::policy::USUAL_DAYS;
-use crate::types::consent::{Channel, Purpose};
-use crate::types::locales;
+use crate::types::consent::Purpose;
 
 /// The information that Article 13 GDPR requires and the form does not state.
-pub fn gaps(fields: &Fields) -> Vec<&'static str> {
+pub fn gaps(fields: &Fields) -> Vec<Message> {
     let is_empty = |name: &str| fields.get(name).is_none_or(|text| text.trim().is_empty());
     let is_asked = |purpose: &Purpose| fields.is_ticked(&format!("purpose_{}", purpose.as_str()));
     let shares = fields.is_ticked("data_sharing") || Purpose::SHARING.iter().any(is_asked);
     let gaps = [
-        (is_empty("controller_contact"), "Privacy contact: how visitors reach the controller"),
-        (shares && is_empty("disclosed_parties"), "Recipients: who receives the data"),
-        (is_empty("retention"), "Retention period: how long the data is stored"),
+        (is_empty("controller_contact"), tr("Privacy contact: how visitors reach the controller")),
+        (shares && is_empty("disclosed_parties"), tr("Recipients: who receives the data")),
+        (is_empty("retention"), tr("Retention period: how long the data is stored")),
         (
             is_empty("site_policy_url"),
-            "Your privacy policy: legal basis, rights of visitors, and complaints to an authority",
+            tr(
+                "Your privacy policy: legal basis, rights of visitors, and complaints to an authority",
+            ),
         ),
     ];
     gaps.into_iter().filter_map(|(is_missing, gap)| is_missing.then_some(gap)).collect()
@@ -47,9 +50,9 @@ pub enum Part {
 
 #[derive(Debug, Serialize)]
 pub struct FieldChange {
-    name: String,
-    before: String,
-    after: String,
+    name: Message,
+    before: Message,
+    after: Message,
     part: Part,
 }
 
@@ -69,18 +72,14 @@ pub fn changes_between(before: &Fields, after: &Fields) -> Vec<FieldChange> {
 }
 
 /// A sentence about all changes together.
-pub fn summary(changes: &[FieldChange]) -> &'static str {
+pub fn summary(changes: &[FieldChange]) -> Message {
     match changes.iter().map(|change| change.part).max() {
-        None => "Nothing changes.",
-        Some(Part::Colours) => "Only colours change.",
-        Some(Part::Appearance) => "Only the appearance changes.",
-        Some(Part::Settings) => "Only settings change: the text of the notice stays the same.",
-        Some(Part::Notice) => "The text of the notice changes.",
+        None => tr("Nothing changes."),
+        Some(Part::Colours) => tr("Only colours change."),
+        Some(Part::Appearance) => tr("Only the appearance changes."),
+        Some(Part::Settings) => tr("Only settings change: the text of the notice stays the same."),
+        Some(Part::Notice) => tr("The text of the notice changes."),
     }
-}
-
-fn color_of(name: &str) -> Option<(&str, &str)> {
-    name.split_once('_').filter(|(scheme, _)| SCHEMES.contains(scheme))
 }
 
 fn part_of(name: &str) -> Part {
@@ -97,82 +96,31 @@ fn is_box(name: &str) -> bool {
         || ["data_sharing", "share_subdomains", "hide_button"].contains(&name)
 }
 
-fn value_of(fields: &Fields, name: &str) -> String {
+fn value_of(fields: &Fields, name: &str) -> Message {
     if is_box(name) {
-        return if fields.is_ticked(name) { "yes" } else { "no" }.to_owned();
+        return if fields.is_ticked(name) { tr("yes") } else { tr("no") };
     }
     let text = fields.get(name).unwrap_or_default();
     if let Some((scheme, _)) = color_of(name) {
         let is_own = fields.is_ticked(&format!("own_{scheme}"));
-        return if is_own { text.to_ascii_lowercase() } else { "default".to_owned() };
+        return if is_own { Message::plain(text.to_ascii_lowercase()) } else { tr("default") };
     }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     match (name, lines.collect::<Vec<_>>().join("; ")) {
-        ("position", text) if text.is_empty() => "bottom".to_owned(),
-        ("corner", text) if text.is_empty() => "bottom-left".to_owned(),
-        ("consent_days", text) if text.is_empty() => USUAL_DAYS.to_string(),
-        ("radius" | "font", text) if text.is_empty() => "default".to_owned(),
-        (_, text) if text.is_empty() => "none".to_owned(),
-        (_, text) => text,
-    }
-}
-
-fn label_of(name: &str) -> String {
-    if let Some((scheme, color)) = color_of(name) {
-        let color = match color {
-            "background" => "Background",
-            "text" => "Text",
-            "button" => "Buttons",
-            "button_text" => "Text on buttons",
-            _ => "Links",
-        };
-        return format!("{color}, {scheme}");
-    }
-    if let Some(purpose) = name.strip_prefix("purpose_") {
-        return format!("Purpose: {}", locales::english().purposes[purpose].title);
-    }
-    if let Some(channel) = name.strip_prefix("channel_").and_then(Channel::parse) {
-        return format!("Contact channel: {}", channel_name(channel));
-    }
-    let label = match name {
-        "controller_name" => "Name of the data controller",
-        "controller_type" => "Legal form",
-        "controller_contact" => "Privacy contact",
-        "controller_jurisdiction" => "Governing law (jurisdiction)",
-        "controller_address" => "Postal address",
-        "rule_version" => "Version of your rules",
-        "data_sharing" => "Data is shared with third parties",
-        "disclosed_parties" => "Recipients",
-        "site_policy_url" => "Your privacy policy (URL)",
-        "consent_days" => "Consent expires after (days)",
-        "personal_data" => "Categories of personal data",
-        "storage_places" => "Storage locations",
-        "retention" => "Retention period",
-        "contacts_need_consent" => "Require consent to store contacts",
-        "contacts_need_act" => "Require consent given by the visitor",
-        "share_subdomains" => "One choice for all subdomains",
-        "position" => "Position",
-        "radius" => "Corner radius (px)",
-        "font" => "Font",
-        "hide_button" => "Hide the floating consent button",
-        "corner" => "Consent button (floating)",
-        other => other,
-    };
-    label.to_owned()
-}
-
-pub fn channel_name(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Email => "Email",
-        Channel::Phone => "Phone",
-        Channel::Sms => "Text message",
-        Channel::Agentic => "AI agents",
+        ("position", text) if text.is_empty() => value_name("bottom"),
+        ("corner", text) if text.is_empty() => value_name("bottom-left"),
+        ("position" | "corner" | "controller_type", text) if !text.is_empty() => value_name(&text),
+        ("consent_days", text) if text.is_empty() => Message::plain(USUAL_DAYS.to_string()),
+        ("radius" | "font", text) if text.is_empty() => tr("default"),
+        (_, text) if text.is_empty() => tr("none"),
+        (_, text) => Message::Plain(text),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infra::templates::in_english;
 
     fn fields(given: &[(&str, &str)]) -> Fields {
         Fields::read_with(|name| {
@@ -180,16 +128,19 @@ mod tests {
         })
     }
 
-    fn changed(before: &[(&str, &str)], after: &[(&str, &str)]) -> (Vec<String>, &'static str) {
+    fn changed(before: &[(&str, &str)], after: &[(&str, &str)]) -> (Vec<String>, String) {
         let changes = changes_between(&fields(before), &fields(after));
-        let line = |it: &FieldChange| format!("{}: {} → {}", it.name, it.before, it.after);
-        (changes.iter().map(line).collect(), summary(&changes))
+        let line = |it: &FieldChange| {
+            let [name, before, after] = [&it.name, &it.before, &it.after].map(in_english);
+            format!("{name}: {before} → {after}")
+        };
+        (changes.iter().map(line).collect(), in_english(&summary(&changes)))
     }
 
     #[test]
     fn colours_count_only_where_their_box_is_ticked() {
         let unticked = changed(&[], &[("dark_text", "#123456")]);
-        assert_eq!(unticked, (vec![], "Nothing changes."));
+        assert_eq!(unticked, (vec![], "Nothing changes.".to_owned()));
         let ticked = [("own_dark", "on"), ("dark_text", "#123456")];
         let (changes, summary) = changed(&ticked, &[("own_dark", "on"), ("dark_text", "#ABCDEF")]);
         assert_eq!(changes, ["Text, dark: #123456 → #abcdef"]);
@@ -200,7 +151,7 @@ mod tests {
     fn defaults_and_line_ends_are_no_changes() {
         let before = [("disclosed_parties", "One\nTwo"), ("consent_days", "182")];
         let after = [("disclosed_parties", "One\r\n Two\r\n"), ("position", "bottom")];
-        assert_eq!(changed(&before, &after), (vec![], "Nothing changes."));
+        assert_eq!(changed(&before, &after), (vec![], "Nothing changes.".to_owned()));
     }
 
     #[test]
@@ -210,7 +161,5 @@ mod tests {
         let (changes, summary) = changed(&[], &[("radius", "3"), ("purpose_newsletter", "on")]);
         assert!(changes[1].ends_with(": no → yes"), "{changes:?}");
         assert_eq!(summary, "The text of the notice changes.");
-        let names = Fields::names();
-        assert!(names.iter().all(|name| name.starts_with("own_") || label_of(name) != *name));
     }
 }

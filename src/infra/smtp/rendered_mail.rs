@@ -1,0 +1,103 @@
+//! Mails whose texts are made when they are sent, in the language and time zone of their reader.
+
+use chrono_tz::Tz;
+use lettre::Address;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use tera::Context;
+
+use crate::infra::templates::language::{self, Language};
+use crate::infra::templates::{Message, render_mail};
+
+/// How the reader of a mail reads.
+#[derive(Clone, Copy)]
+pub struct Recipient {
+    pub language: &'static Language,
+    pub time_zone: Tz,
+}
+
+impl Default for Recipient {
+    fn default() -> Self {
+        Self { language: language::english(), time_zone: Tz::UTC }
+    }
+}
+
+impl Serialize for Recipient {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.language.tag, self.time_zone.name()).serialize(serializer)
+    }
+}
+
+/// An unknown language is replaced by English, and an unknown time zone by UTC.
+impl<'de> Deserialize<'de> for Recipient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (tag, zone) = <(String, String)>::deserialize(deserializer)?;
+        let language = language::find(&tag).unwrap_or_else(language::english);
+        Ok(Self { language, time_zone: zone.parse().unwrap_or(Tz::UTC) })
+    }
+}
+
+pub struct RenderedMail {
+    pub to: Address,
+    pub subject: Message,
+    /// The values of the template, among them messages.
+    pub values: Value,
+    pub recipient: Recipient,
+    /// The one-click unsubscribe address (RFC 8058), if there is one.
+    pub unsubscribe_url: Option<String>,
+}
+
+pub(super) struct Texts {
+    pub subject: String,
+    pub text: String,
+    pub html: String,
+}
+
+impl RenderedMail {
+    /// The texts in the language of the recipient, or in English if they cannot be made in it.
+    pub(super) fn texts(&self, template: &str) -> tera::Result<Texts> {
+        let language = self.recipient.language;
+        let texts = self.texts_in(language, template);
+        match &texts {
+            Err(error) if !language.is_english() => {
+                tracing::error!(?error, template, language = language.tag, "a mail is in English");
+                self.texts_in(language::english(), template)
+            }
+            _ => texts,
+        }
+    }
+
+    fn texts_in(&self, language: &'static Language, template: &str) -> tera::Result<Texts> {
+        let localiser = language.localiser(self.recipient.time_zone);
+        let mut values = self.values.clone();
+        localiser.localise(&mut values);
+        if let Value::Object(values) = &mut values {
+            values.insert("lang".to_owned(), language.tag.into());
+        }
+        let context = Context::from_value(values)?;
+        Ok(Texts {
+            subject: localiser.text(&self.subject),
+            text: render_mail(language, &format!("mail/{template}.txt"), &context)?,
+            html: render_mail(language, &format!("mail/{template}.html"), &context)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stored_recipient_is_read_again_and_unknown_ones_read_english() {
+        let berlin =
+            Recipient { language: language::find("de").unwrap(), time_zone: Tz::Europe__Berlin };
+        let stored = serde_json::to_value(berlin).unwrap();
+        assert_eq!(stored, json!(["de", "Europe/Berlin"]));
+        let read = |stored| serde_json::from_value::<Recipient>(stored).unwrap();
+        assert_eq!(read(stored).time_zone, Tz::Europe__Berlin);
+        let unknown = read(json!(["xx", "Mars/Olympus"]));
+        assert!(unknown.language.is_english() && unknown.time_zone == Tz::UTC);
+    }
+}
