@@ -38,6 +38,20 @@ export interface ErasureRequest {
   reason: string | null;
 }
 
+/** The data protection authority to which the visitor can complain. */
+export interface Authority {
+  /** In its own language. */
+  name: string;
+  url: string;
+}
+
+export interface Requests {
+  /** Newest first. */
+  requests: ErasureRequest[];
+  /** Null if it is unknown, or if no request was refused. */
+  authority: Authority | null;
+}
+
 const read = async <T>(path: string, body: object): Promise<T> => {
   const { status, json } = await send(path, body);
   if (status !== 200 || !json) throw new Error();
@@ -59,9 +73,8 @@ export const readHistory = async (ids: Ids): Promise<History> => {
   return history;
 };
 
-/** Loads the erasure requests of a visitor, newest first. Rejects if they cannot be loaded. */
-export const readRequests = async (ids: Ids): Promise<ErasureRequest[]> =>
-  (await read<{ requests: ErasureRequest[] }>('/v1/consent/erasure-requests/history', ids)).requests;
+/** Loads the erasure requests of a visitor. Rejects if they cannot be loaded. */
+export const readRequests = (ids: Ids): Promise<Requests> => read('/v1/consent/erasure-requests/history', ids);
 
 const post = async (path: string, body: object): Promise<boolean> => {
   const { status } = await send(path, body);

@@ -3,7 +3,7 @@ import { send } from '../shared/http';
 import { type ChoiceQuery, documentUrl, downloadJson, proofFile } from '../shared/proof-file';
 import type { Ids } from './ids';
 import { BUSY, dateAndTime, elements, longDate, page, text } from './page';
-import type { Choice, ErasureRequest, History, Receipt } from './service';
+import type { Authority, Choice, ErasureRequest, History, Receipt, Requests } from './service';
 
 /** Whether there is an acceptance to withdraw. One of an earlier notice still covers data that the site already has. */
 const canWithdraw = ({ receipts, reason, expired }: History): boolean =>
@@ -76,17 +76,22 @@ export const show = (history: History, ids: Ids): void => {
   elements.more.textContent = has_more ? text('more', { count: String(receipts.length) }) : '';
 };
 
-const requestEntry = ({ requested_at, due_at, status, closed_at, reason }: ErasureRequest): HTMLElement => {
+const requestEntry = (
+  { requested_at, due_at, status, closed_at, reason }: ErasureRequest,
+  authority: Authority | null,
+): HTMLElement => {
   const sent = text('requestOpen', { date: longDate(requested_at), due: longDate(due_at) });
   if (status !== 'refused') return h('li', null, h('p', null, sent));
   const refused = h('p', null, text('requestRefused', { date: longDate(closed_at || requested_at) }));
-  return h('li', null, refused, h('blockquote', { dir: 'auto' }, reason || ''), h('p', null, text('requestComplain')));
+  const complain = h('p', null, text('requestComplain'));
+  if (authority) complain.append(' ', h('a', { href: authority.url }, h('bdi', null, authority.name)));
+  return h('li', null, refused, h('blockquote', { dir: 'auto' }, reason || ''), complain);
 };
 
 /** Shows the erasure requests of a visitor. While one is open, no other can be sent. */
-export const showRequests = (requests: ErasureRequest[]): void => {
+export const showRequests = ({ requests, authority }: Requests): void => {
   elements.requests.hidden = !requests.length;
-  elements.requestList.replaceChildren(...requests.map(requestEntry));
+  elements.requestList.replaceChildren(...requests.map((request) => requestEntry(request, authority)));
   if (requests.some(({ status }) => status === 'open')) elements.erase.hidden = true;
 };
 

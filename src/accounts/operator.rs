@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::account::Plan;
+use super::account::{Account, Plan};
 use super::actor::Actor;
 use super::credentials::{ApiKey, KeyOrigin, KeyTerms, MAX_LIVE_KEYS, issue_api_key};
 use super::event::EventKind;
@@ -9,6 +9,7 @@ use super::events;
 use super::keys::{self, KeyView};
 use super::mails::safety;
 use super::members::membership_end;
+use super::profile::address_change;
 use super::scope::Scope;
 use super::store::{self, NewAccount};
 use crate::error::Error;
@@ -29,6 +30,16 @@ pub enum OperatorError {
         "{0} has {MAX_LIVE_KEYS} keys, as many as it may; see them with `assent keys {0}`, and end some"
     )]
     TooManyKeys(AccountId),
+    #[error("no account has the address {0}")]
+    NoSuchAddress(String),
+    #[error("{email} is the address of several accounts, so name one of them by its id: {ids}")]
+    SeveralAccounts { email: String, ids: String },
+    #[error("{0} is the address of the account already")]
+    SameAddress(String),
+    #[error("{0} is the address of another account")]
+    AddressTaken(String),
+    #[error("set RECEIPT_SECRETS as the nodes have it: without it, nobody can be notified")]
+    NoReceiptSecrets,
     #[error(transparent)]
     Failed(#[from] Error),
 }
@@ -183,4 +194,70 @@ pub async fn resume(infra: &Infra, account_id: &str) -> std::result::Result<(), 
     note(&mut transaction, now, &id, EventKind::AccountResumed, None).await?;
     infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
     Ok(())
+}
+
+/// An account whose address was changed.
+pub struct ChangedEmail {
+    pub account_id: AccountId,
+    pub from: String,
+    pub to: String,
+    /// The number of mails that a node sends about it.
+    pub mails: usize,
+}
+
+/// Gives an account, named by its id or its address, another address. Sessions, codes and sign-ins of both
+/// addresses end, and both mailboxes are notified.
+pub async fn change_email(
+    infra: &Infra,
+    account: &str,
+    new_email: &str,
+) -> std::result::Result<ChangedEmail, OperatorError> {
+    let new = Email::parse(new_email)?;
+    if infra.outbox.mailer.is_configured() && infra.config.receipt_secrets.is_empty() {
+        return Err(OperatorError::NoReceiptSecrets);
+    }
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_named(&mut transaction, account).await?;
+    let to = new.as_str().to_owned();
+    if account.email == to {
+        return Err(OperatorError::SameAddress(to));
+    }
+    if !store::list_accounts_by_email(&mut transaction, &to).await?.is_empty() {
+        return Err(OperatorError::AddressTaken(to));
+    }
+    let (account_id, now) = (account.account_id.clone(), infra.clock.now());
+    note(&mut transaction, now, &account_id, EventKind::AddressChanged, None).await?;
+    // A node sends the mails.
+    let mails = address_change::set_by_operator(&mut transaction, infra, &account, &new).await?;
+    transaction.commit().await?;
+    Ok(ChangedEmail { account_id, from: account.email, to, mails: mails.len() })
+}
+
+async fn lock_named(
+    connection: &mut PgConnection,
+    name: &str,
+) -> std::result::Result<Account, OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(name.to_owned());
+    let account_id = match name.contains('@') {
+        true => find_id(connection, name).await?,
+        false => AccountId::parse(name).ok_or_else(unknown)?,
+    };
+    store::lock_account(connection, &account_id).await?.ok_or_else(unknown)
+}
+
+async fn find_id(
+    connection: &mut PgConnection,
+    email: &str,
+) -> std::result::Result<AccountId, OperatorError> {
+    let email = Email::parse(email)?.as_str().to_owned();
+    let accounts = store::list_accounts_by_email(connection, &email).await?;
+    match &*accounts {
+        [] => Err(OperatorError::NoSuchAddress(email)),
+        [account] => Ok(account.account_id.clone()),
+        several => {
+            let ids = several.iter().map(|account| account.account_id.to_string());
+            let ids = ids.collect::<Vec<_>>().join(", ");
+            Err(OperatorError::SeveralAccounts { email, ids })
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod witness;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use assent::accounts::operator::ChangedEmail;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::infra::{Infra, telemetry};
@@ -51,6 +52,9 @@ pub enum Command {
     Suspend { account_id: String },
     /// End a suspension
     Resume { account_id: String },
+    /// Give an account, by its id or its address, another address, once you know that its owner asks for
+    /// it; signs everybody out of both addresses, and notifies both mailboxes
+    ChangeEmail { account: String, new_email: String },
     /// Delete what is stored of a visitor of a pixel, and print what and how many
     EraseVisitor { pixel_id: String, visitor_id: String },
     /// Delete what is stored of an account, its visitors' receipts included, and print what and
@@ -163,6 +167,9 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         Command::Resume { account_id } => {
             accounts::operator::resume(&infra, &account_id).await?;
         }
+        Command::ChangeEmail { account, new_email } => {
+            change_email(&infra, &account, &new_email).await?;
+        }
         Command::EraseVisitor { pixel_id, visitor_id } => {
             let erased = erasure::operator::erase_visitor(&infra, &pixel_id, &visitor_id);
             print(erased.await?)?;
@@ -189,4 +196,10 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         | Command::Healthcheck => {}
     }
     Ok(())
+}
+
+async fn change_email(infra: &Infra, account: &str, new_email: &str) -> Result<(), Failure> {
+    let changed = accounts::operator::change_email(infra, account, new_email).await?;
+    let ChangedEmail { account_id, from, to, mails } = changed;
+    print(format_args!("{account_id}: {from} is replaced by {to}\nmails: {mails}\n"))
 }

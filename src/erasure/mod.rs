@@ -1,4 +1,6 @@
+pub mod authorities;
 pub mod contact;
+mod countries;
 pub mod mailed;
 pub mod mails;
 pub mod of_visitor;

@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::authorities::{self, SupervisoryAuthority};
 use super::request::ErasureRequest;
 use super::store;
 use super::view::{ErasureRequestStatus, ErasureRequestView};
@@ -14,6 +15,7 @@ use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::pixels::setup::find_for;
+use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -68,6 +70,22 @@ impl From<ErasureRequestView> for OwnRequest {
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct OwnRequests {
     pub requests: Vec<OwnRequest>,
+    /// Where the visitor can complain about a refusal: the authority of the country that the notice names. Null
+    /// without a refused request, and for other countries.
+    #[schema(required = true)]
+    pub authority: Option<SupervisoryAuthority>,
+}
+
+impl OwnRequests {
+    const NONE: Self = Self { requests: Vec::new(), authority: None };
+
+    fn of(site: &Site, found: Vec<ErasureRequestView>) -> Self {
+        let requests = found.into_iter().map(OwnRequest::from).collect::<Vec<_>>();
+        let is_refused = |request: &OwnRequest| request.status == ErasureRequestStatus::Refused;
+        let policy = site.policy.as_ref().filter(|_| requests.iter().any(is_refused));
+        let country = policy.and_then(|policy| policy.text.controller.jurisdiction.as_deref());
+        Self { authority: country.and_then(authorities::find), requests }
+    }
 }
 
 /// Reads what became of a visitor's requests. A completed one is not found: it contains no visitor id any more.
@@ -88,15 +106,11 @@ impl Capability for ReadOwnRequests {
     async fn run(receipts: &Receipts, (): (), request: ErasureRequest) -> Result<OwnRequests> {
         let (pixel, visitor_id) = request.ids()?;
         let ids = PixelRef::parse(pixel).zip(VisitorId::parse(visitor_id));
-        let Some((pixel, visitor_id)) = ids else {
-            return Ok(OwnRequests { requests: Vec::new() });
-        };
-        let Some(site) = receipts.sites.find(&pixel).await? else {
-            return Ok(OwnRequests { requests: Vec::new() });
-        };
+        let Some((pixel, visitor_id)) = ids else { return Ok(OwnRequests::NONE) };
+        let Some(site) = receipts.sites.find(&pixel).await? else { return Ok(OwnRequests::NONE) };
         let mut connection = receipts.infra.pool.acquire().await?;
         let pixel_id = &site.pixel.pixel_id;
         let found = store::list_requests_of_visitor(&mut connection, pixel_id, &visitor_id).await?;
-        Ok(OwnRequests { requests: found.into_iter().map(OwnRequest::from).collect() })
+        Ok(OwnRequests::of(&site, found))
     }
 }

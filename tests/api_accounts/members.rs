@@ -75,7 +75,11 @@ async fn an_invitation_needs_a_code_of_the_accounts_mailbox_and_is_mailed() {
     ask(&code).await.expect(201);
     let mail = MailServer::shared().newest(&bob).await;
     assert_eq!(mail.subject(), "You are a member of an Assent account");
-    assert!(mail.text().contains(&ann.account_id) && mail.text().contains("/console"));
+    for part in [&*ann.account_id, "Your role is Admin.", "Sign in:\n"] {
+        assert!(mail.text().contains(part), "{part}: {}", mail.text());
+    }
+    let button = format!("<a href=\"{}/console/sign-in\"", app.base);
+    assert!(mail.html().contains(&button), "{}", mail.html());
     ask(&code).await.refused(409, "already a member");
     let other = json!({"email": fresh_address("other"), "role": "full", "code": code});
     let used = app.call(Method::POST, MEMBERS, &ann.key, other).await;

@@ -31,6 +31,7 @@ mod scripts;
 mod shared_choice;
 mod shown_notice;
 mod stats;
+mod supervisory_authority;
 mod test_hosts;
 mod test_pixel_isolation;
 mod test_pixels;

@@ -138,6 +138,7 @@ async fn an_unknown_address_looks_like_a_known_one() {
         let cookies = names(&browser.cookies);
         let page = browser.page("/console/sign-in/code").await;
         assert!(page.contains(&format!("<bdi>{email}</bdi>")), "{page}");
+        assert!(page.contains("href=\"/help/lost-mailbox\""), "{page}");
         steps.push((200, page.replace(&**email, "the address")));
         for _ in 0..6 {
             let refused = browser.type_code("000000").await;

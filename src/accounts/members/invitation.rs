@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::requested_language::Requested;
-use crate::infra::smtp::{Notice, RenderedMail};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
 
@@ -65,7 +65,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 
 fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
     let Introduction { account_id, name, .. } = Introduction::from(account);
-    let who = match name {
+    let who = match &name {
         Some(name) => {
             tr("{{ name }} ({{ account_id }}) added this address as a member.").with("name", name)
         }
@@ -80,11 +80,12 @@ fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
         true => tr("Your role is {{ role }}."),
         false => tr("Your role is {{ role }}, for some of its sites."),
     };
+    let url = format!("{}/console/sign-in", infra.base_url());
     Notice {
         subject: tr("You are a member of an Assent account"),
         paragraphs: vec![
             Message::Sentences(vec![
-                who.with("account_id", account_id),
+                who.with("account_id", &account_id),
                 of_role.with("role", role),
             ]),
             tr("Sign in with this address at {{ base_url }}/console; there is no password.")
@@ -93,6 +94,9 @@ fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
                 "If you do not know the account, you can ignore this email. Its members see this address, and when you sign in to the account or switch to it, but nothing else about you.",
             ),
         ],
+        link: Some(NoticeLink { label: tr("Sign in"), url }),
+        account_id: Some(account_id.to_string()),
+        account_name: name,
         ..Notice::default()
     }
 }

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::address_notice::{self, Step};
+use super::address_notice::{self, MadeBy, Step};
 use crate::accounts::access::Caller;
 use crate::accounts::account::{Account, Status};
 use crate::accounts::actor::Actor;
@@ -101,6 +101,32 @@ pub async fn take_effect(
     new: &Email,
     kept: Option<Uuid>,
 ) -> Result<Option<ClaimedMail>> {
+    replace(connection, infra, account, new, kept).await?;
+    address_notice::put(connection, infra, account, new, MadeBy::Account).await
+}
+
+/// Like [`take_effect`], for the operator, who has found out that the owner cannot read the old mailbox. No
+/// session continues, and both mailboxes are notified.
+pub async fn set_by_operator(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    new: &Email,
+) -> Result<Vec<ClaimedMail>> {
+    replace(connection, infra, account, new, None).await?;
+    let warning = address_notice::put(connection, infra, account, new, MadeBy::Operator).await?;
+    let step = Step::SetByOperator;
+    let notice = address_notice::put_step(connection, infra, account, new, None, step).await?;
+    Ok([warning, notice].into_iter().flatten().collect())
+}
+
+async fn replace(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    new: &Email,
+    kept: Option<Uuid>,
+) -> Result<()> {
     let (now, account_id) = (infra.clock.now(), &account.account_id);
     // Without a mail server, nothing has shown that the owner can read the new mailbox.
     let verified = infra.outbox.mailer.is_configured().then_some(now);
@@ -114,8 +140,7 @@ pub async fn take_effect(
         sessions::update_address(connection, account_id, session_id, new.as_str()).await?;
     }
     store::delete_member_of(connection, account_id, new.as_str()).await?;
-    preferences::insert_copy(connection, &account.email, new.as_str()).await?;
-    address_notice::put(connection, infra, account, new).await
+    preferences::insert_copy(connection, &account.email, new.as_str()).await
 }
 
 /// Withdraws the pending change, if there is one. Its links stay valid and still revoke everything that was

@@ -21,6 +21,16 @@ struct Moved {
     /// Kept, because the new address may choose another language.
     #[serde(default)]
     recipient: Recipient,
+    #[serde(default)]
+    made_by: MadeBy,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub enum MadeBy {
+    /// A member or a key of the account.
+    #[default]
+    Account,
+    Operator,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -31,6 +41,14 @@ pub enum Step {
     AskedAtNew,
     /// Sent to the current mailbox: the new address has been used for another account.
     Taken,
+    /// Sent to the new mailbox: the operator has changed the address.
+    SetByOperator,
+}
+
+impl Step {
+    fn is_pending(&self) -> bool {
+        matches!(self, Self::AskedAtPresent { .. } | Self::AskedAtNew)
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -47,11 +65,13 @@ pub async fn put(
     infra: &Infra,
     account: &Account,
     to: &Email,
+    made_by: MadeBy,
 ) -> Result<Option<ClaimedMail>> {
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::AddressChanged, account_id, pixel_id: None };
     let recipient = recipient::of(connection, &account.email).await?;
-    let moved = Moved { from: account.email.clone(), to: to.as_str().to_owned(), recipient };
+    let (from, to) = (account.email.clone(), to.as_str().to_owned());
+    let moved = Moved { from, to, recipient, made_by };
     infra.outbox.put(connection, new, &moved).await
 }
 
@@ -83,11 +103,15 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let (to, recipient, notice) = match mail.kind {
         Kind::AddressChanged => {
             let moved = infra.outbox.secrets::<Moved>(mail)?;
-            (moved.from.clone(), moved.recipient, moved_notice(&account_id, &moved))
+            let notice = match moved.made_by {
+                MadeBy::Account => moved_notice(&account_id, &moved),
+                MadeBy::Operator => moved_by_operator(infra.base_url(), &account_id, &moved),
+            };
+            (moved.from, moved.recipient, notice)
         }
         _ => {
             let waiting = infra.outbox.secrets::<Waiting>(mail)?;
-            if !matches!(waiting.step, Step::Taken) && !is_current(infra, mail, &waiting).await? {
+            if waiting.step.is_pending() && !is_current(infra, mail, &waiting).await? {
                 return Ok(None);
             }
             let recipient = recipient_of(infra, &waiting).await?;
@@ -104,7 +128,7 @@ async fn recipient_of(infra: &Infra, waiting: &Waiting) -> Result<Recipient> {
     let mut connection = infra.pool.acquire().await?;
     let owner = recipient::of(&mut connection, &waiting.present).await?;
     match waiting.step {
-        Step::AskedAtNew => {
+        Step::AskedAtNew | Step::SetByOperator => {
             let language = Requested(Some(owner.language));
             recipient::in_language_of(&mut connection, &waiting.new, language).await
         }
@@ -138,7 +162,48 @@ fn moved_notice(account_id: &str, Moved { to, .. }: &Moved) -> Notice {
     }
 }
 
-/// A mail about a change that has not taken effect, and its address.
+fn moved_by_operator(base_url: &str, account_id: &str, Moved { to, .. }: &Moved) -> Notice {
+    Notice {
+        subject: tr("The email of your Assent account was changed"),
+        paragraphs: vec![
+            tr(
+                "The operator of this service has changed the email of the account {{ account_id }} to {{ address }}, because its owner asked for it without access to this mailbox. You can no longer sign in to it with this address.",
+            )
+            .with("account_id", account_id)
+            .with("address", to),
+            tr(
+                "If you are the owner and did not ask for it, contact the operator immediately.",
+            ),
+        ],
+        link: Some(NoticeLink {
+            label: tr("Contact the operator"),
+            url: format!("{base_url}/contact"),
+        }),
+        ..Notice::default()
+    }
+}
+
+fn set_by_operator(base_url: &str, account_id: &str) -> Notice {
+    Notice {
+        subject: tr("This address is now the email of your Assent account"),
+        paragraphs: vec![
+            tr(
+                "The operator of this service has made this address the email of the account {{ account_id }}. Everyone who was signed in with the former address is signed out, and codes are now sent here.",
+            )
+            .with("account_id", account_id),
+            tr(
+                "Passkeys of the former address no longer open the account: add new ones after signing in. If you do not know the account, contact the operator.",
+            ),
+        ],
+        link: Some(NoticeLink {
+            label: tr("Sign in"),
+            url: format!("{base_url}/console/sign-in"),
+        }),
+        ..Notice::default()
+    }
+}
+
+/// A mail about a change that is pending, has failed, or was made by the operator, and its address.
 fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String, Notice) {
     let Waiting { present, new, takes_effect_at, step } = waiting;
     let at = takes_effect_at.map_or(Message::plain(""), Message::Moment);
@@ -149,6 +214,7 @@ fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String
         }
         Step::AskedAtNew => (new, asked_at_new(account_id, at)),
         Step::Taken => (present, taken(account_id, &new)),
+        Step::SetByOperator => (new, set_by_operator(base_url, account_id)),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use crate::infra::templates::{self, Language};
 
 /// The last parts of the addresses, in the order of the list.
-pub const SLUGS: [&str; 10] = [
+pub const SLUGS: [&str; 11] = [
     "getting-started",
     "install",
     "popup-does-not-appear",
@@ -14,6 +14,7 @@ pub const SLUGS: [&str; 10] = [
     "erasure-requests",
     "evidence",
     "members-and-keys",
+    "lost-mailbox",
     "billing",
 ];
 

@@ -284,9 +284,21 @@ test('a refused request is shown with its reason and the right to complain, also
   await expect(yourRequests(page)).toContainText('The site refused to erase your data on');
   await expect(yourRequests(page).getByRole('blockquote')).toHaveText('<b>The invoices</b> must be kept.');
   await expect(yourRequests(page)).toContainText('You can complain about this to a data protection authority.');
+  const authority = yourRequests(page).getByRole('link');
+  await expect(authority, 'the notice names no country').toHaveCount(0);
   await expect(erase, 'a new request can be sent').toBeVisible();
   expect(await accessibilityProblems(page)).toEqual([]);
   await screenshot(page, 'your-data-refused');
+
+  await page.route('**/v1/consent/erasure-requests/history', async (route) => {
+    const response = await route.fetch();
+    const named = { name: 'Data Protection Commission', url: 'https://www.dataprotection.ie/' };
+    await route.fulfill({ response, json: { ...(await response.json()), authority: named } });
+  });
+  await page.reload();
+  await expect(authority).toHaveText('Data Protection Commission');
+  await expect(authority).toHaveAttribute('href', 'https://www.dataprotection.ie/');
+  expect(await accessibilityProblems(page)).toEqual([]);
 });
 
 test('after a network error nothing is lost, and trying again works', async ({ page, shop }) => {

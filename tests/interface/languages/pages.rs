@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::support::{Answer, App};
 
 /// The pages, and the templates that they are made of besides the layout.
-const PAGES: [(&str, &str); 23] = [
+const PAGES: [(&str, &str); 24] = [
     ("/", "pages/home.html"),
     ("/site/pixel", "pages/site_pixel.html"),
     ("/site/permission", "pages/site_permission.html"),
@@ -24,6 +24,7 @@ const PAGES: [(&str, &str); 23] = [
     ("/help/erasure-requests", "pages/help_article.html"),
     ("/help/evidence", "pages/help_article.html"),
     ("/help/members-and-keys", "pages/help_article.html"),
+    ("/help/lost-mailbox", "pages/help_article.html"),
     ("/help/billing", "pages/help_article.html"),
     ("/contact", "pages/contact.html"),
     ("/status", "pages/status.html"),

@@ -1,5 +1,6 @@
 //! The program: commands, settings, output, metrics.
 
+mod change_email;
 mod cli;
 mod configuration;
 mod listener;

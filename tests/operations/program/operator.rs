@@ -7,21 +7,21 @@ use crate::support::process::{program, run, said};
 use crate::support::{Account, Answer, App, Shop};
 
 /// Runs a command on the database of the service; gives its exit code, output and complaint.
-async fn operate(app: &App, arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(super) async fn operate(app: &App, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = program(&app.database.url);
     command.args(arguments);
     said(&run(command).await)
 }
 
 /// Runs a command that must succeed and gives what it printed.
-async fn done(app: &App, arguments: &[&str]) -> String {
+pub(super) async fn done(app: &App, arguments: &[&str]) -> String {
     let (code, output, complaint) = operate(app, arguments).await;
     assert_eq!((code, complaint.as_str()), (Some(0), ""), "{arguments:?}");
     output
 }
 
 /// Runs a command that must fail with one sentence.
-async fn refused(app: &App, arguments: &[&str], sentence: &str) {
+pub(super) async fn refused(app: &App, arguments: &[&str], sentence: &str) {
     let (code, output, complaint) = operate(app, arguments).await;
     assert_eq!((code, output.as_str()), (Some(1), ""), "{arguments:?}: {complaint}");
     assert_eq!(complaint, format!("assent: {sentence}\n"));
