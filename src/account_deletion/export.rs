@@ -15,7 +15,7 @@ use crate::accounts::event::EventKind;
 use crate::accounts::members::member_view::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::scope::Governs;
-use crate::accounts::{self, grants, keys, mails, preferences};
+use crate::accounts::{self, WantedEvents, grants, keys, mails, preferences};
 use crate::billing;
 use crate::contacts;
 use crate::contacts::reading::evaluation::Evaluation;
@@ -161,8 +161,8 @@ impl Export {
             let (now, kind) = (self.infra.clock.now(), EventKind::AccountExported);
             self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
         }
-        let account_id = &self.account_id;
-        let page = accounts::list_events(&mut connection, account_id, None, before, PAGE).await?;
+        let wanted = WantedEvents { before, ..WantedEvents::default() };
+        let page = accounts::list_events(&mut connection, &self.account_id, &wanted, PAGE).await?;
         let page = page.into_iter().map(|event| (event.event_id, event));
         Ok(match write_page(lines, "event", None, page)? {
             Some(last) => Place::EventsBefore(Some(last)),

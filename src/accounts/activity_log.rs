@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::{Caller, LogReader};
-use super::capability::Capability;
+use super::capability::{Capability, NoInput};
 use super::event::EventView;
 use super::scope::Oversees;
-use super::store;
+use super::store::{self, WantedEvents};
 use super::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -17,6 +17,7 @@ use crate::types::paging::{Page, wrong_limit};
 
 /// The largest and the default number of events of a page.
 const MOST: u16 = 200;
+const MOST_ACTORS: i64 = 200;
 
 /// A page of events, newest first.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -52,15 +53,83 @@ impl Capability for ReadAccountEvents {
     }
 
     async fn run(infra: &Infra, caller: Caller, query: EventQuery) -> Result<EventPage> {
-        let account_id = caller.account_id();
-        let EventQuery { before, limit } = &query;
-        let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
+        read(infra, &caller, &query, &EventFilter::default()).await
+    }
+}
+
+async fn read(
+    infra: &Infra,
+    caller: &Caller,
+    query: &EventQuery,
+    filter: &EventFilter,
+) -> Result<EventPage> {
+    let EventQuery { before, limit } = query;
+    let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
+    let wanted = WantedEvents {
+        before: page.start,
+        since: filter.since,
+        of: caller.sites.listed(),
+        kinds: filter.kinds.as_deref(),
+        actor: filter.actor.as_deref(),
+        text: filter.text.as_deref(),
+        subjects: &filter.subjects,
+    };
+    let mut connection = infra.pool.acquire().await?;
+    let listing = store::list_events(&mut connection, caller.account_id(), &wanted, page.rows());
+    let mut events = listing.await?;
+    let next_before = page.cut(&mut events).map(|last| last.event_id);
+    Ok(EventPage { events, next_before })
+}
+
+/// The events that somebody looks for; all by default.
+#[derive(Clone, Default)]
+pub struct EventFilter {
+    /// Ids begin with their time, so this one bounds the days.
+    pub since: Option<Uuid>,
+    pub kinds: Option<Vec<String>>,
+    pub actor: Option<String>,
+    /// A part of the subject, in lowercase.
+    pub text: Option<String>,
+    /// The subjects that people know by a name with this text.
+    pub subjects: Vec<String>,
+}
+
+/// A page of the events of a filter. Only the console searches so: an address with a search would contain personal data.
+pub struct SearchAccountEvents;
+
+impl Capability for SearchAccountEvents {
+    const NAME: &'static str = "search_account_events";
+    type Part = Infra;
+    type Access = LogReader<Oversees>;
+    type Input = (EventQuery, EventFilter);
+    type Output = EventPage;
+
+    fn refusals() -> Vec<Error> {
+        ReadAccountEvents::refusals()
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        (query, filter): (EventQuery, EventFilter),
+    ) -> Result<EventPage> {
+        read(infra, &caller, &query, &filter).await
+    }
+}
+
+/// The actors, at most 200: the choices of a filter.
+pub struct ListEventActors;
+
+impl Capability for ListEventActors {
+    const NAME: &'static str = "list_event_actors";
+    type Part = Infra;
+    type Access = LogReader<Oversees>;
+    type Input = NoInput;
+    type Output = Vec<String>;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<String>> {
         let mut connection = infra.pool.acquire().await?;
-        let subjects = caller.sites.listed();
-        let listing =
-            store::list_events(&mut connection, account_id, subjects, page.start, page.rows());
-        let mut events = listing.await?;
-        let next_before = page.cut(&mut events).map(|last| last.event_id);
-        Ok(EventPage { events, next_before })
+        let (account_id, of) = (caller.account_id(), caller.sites.listed());
+        store::list_actors(&mut connection, account_id, of, MOST_ACTORS).await
     }
 }

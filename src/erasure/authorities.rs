@@ -1,20 +1,8 @@
 //! The data protection authorities of the European Economic Area (the members of the European Data Protection
 //! Board), of the United Kingdom and of Switzerland.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use utoipa::ToSchema;
-
+pub use super::countries::SupervisoryAuthority;
 use super::countries::{COUNTRIES, Country};
-
-/// A data protection authority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
-pub struct SupervisoryAuthority {
-    /// In the language of its country.
-    pub name: &'static str,
-    /// Its website.
-    pub url: &'static str,
-}
 
 /// Words before the name of a country that do not belong to it.
 const BEFORE: [&str; 9] = [

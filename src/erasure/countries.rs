@@ -1,7 +1,19 @@
-//! The members of the European Data Protection Board (edpb.europa.eu, "Our members"), one for each country, and
-//! the authorities of the United Kingdom and Switzerland. That of Germany names those of its states.
+//! The supervisory authorities of the European Economic Area, one for each country, and those of the United Kingdom and
+//! Switzerland. The federal authority of Germany names those of its states on its website. The European Data Protection
+//! Board lists its members (edpb.europa.eu, "Our members"); the table was not compared with that list.
 
-use super::authorities::SupervisoryAuthority;
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A data protection authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
+pub struct SupervisoryAuthority {
+    /// In the language of its country.
+    pub name: &'static str,
+    /// Its website.
+    pub url: &'static str,
+}
 
 pub struct Country {
     /// Separated by spaces.

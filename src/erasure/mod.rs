@@ -1,6 +1,7 @@
 pub mod authorities;
 pub mod contact;
 mod countries;
+pub mod finding;
 pub mod mailed;
 pub mod mails;
 pub mod of_visitor;

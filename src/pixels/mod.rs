@@ -6,6 +6,7 @@ pub mod install_check;
 pub mod moves;
 pub mod notices;
 pub mod operator;
+pub mod other_sites;
 mod page;
 pub mod pipeline;
 pub mod pixel;

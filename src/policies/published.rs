@@ -29,6 +29,15 @@ pub async fn list_of(
     store::list_published(&mut connection, account_id, hashes).await
 }
 
+/// The hashes of all versions of some pixels. The caller has checked the access to them.
+pub async fn hashes_of(infra: &Infra, pixel_ids: &[String]) -> Result<Vec<String>> {
+    if pixel_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut connection = infra.pool.acquire().await?;
+    store::list_hashes_of_pixels(&mut connection, pixel_ids).await
+}
+
 /// The version with a hash; without a hash, the version in force. The pixel is named by its id, its test id or an alias.
 pub async fn find(
     infra: &Infra,

@@ -109,6 +109,19 @@ pub async fn list_published(
     Ok(rows)
 }
 
+pub async fn list_hashes_of_pixels(
+    connection: &mut PgConnection,
+    pixel_ids: &[String],
+) -> Result<Vec<String>> {
+    let hashes = query_scalar!(
+        "SELECT DISTINCT policy_hash FROM consent_policies WHERE pixel_id = ANY($1)",
+        pixel_ids,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(hashes)
+}
+
 pub async fn find_current_policy(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

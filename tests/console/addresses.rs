@@ -183,9 +183,9 @@ async fn nobody_is_shown_a_form_that_the_role_may_not_send() {
         "watch", "remove",
     ];
     let own = screens.map(|screen| format!("/console/sites/{}/{screen}", site.pixel_id));
-    let account = ["", "/members", "/deliveries", "/mails", "/suppressed"];
+    let account = ["", "/members", "/events", "/deliveries", "/mails", "/suppressed"];
     let account = account.map(|screen| format!("/console/account{screen}"));
-    let rest = ["/console", "/console/sites/new"].map(str::to_owned);
+    let rest = ["/console", "/console/search", "/console/sites/new"].map(str::to_owned);
     let all = [own.to_vec(), account.to_vec(), rest.to_vec()].concat();
     for role in ["read", "operate"] {
         let email = fresh_address(role);

@@ -126,9 +126,13 @@ async fn lists_show_the_own_sites_and_screens_of_the_account_are_refused() {
     let body = json!({"url": "https://hooks.example/all"});
     story.app.call(Method::POST, "/v1/webhooks", &story.ann.key, body).await.expect(201);
     let mut browser = story.browser().await;
-    for path in
-        ["/console", "/console/account", "/console/account/events", "/console/account/deliveries"]
-    {
+    for path in [
+        "/console",
+        "/console/search?q=example",
+        "/console/account",
+        "/console/account/events",
+        "/console/account/deliveries",
+    ] {
         let page = browser.page(path).await;
         assert!(!page.contains("other.example") && !page.contains("hooks.example"), "{page}");
         assert!(!page.contains("API keys") && !page.contains("/console/sites/new"), "{page}");
@@ -151,6 +155,27 @@ async fn lists_show_the_own_sites_and_screens_of_the_account_are_refused() {
     let table = browser.page("/console/account/events.csv").await;
     assert!(table.contains(&story.own.pixel_id) && !table.contains(&story.other.pixel_id));
     assert!(!table.contains("signed_in"), "{table}");
+}
+
+#[tokio::test]
+async fn a_search_finds_nothing_of_another_site() {
+    let story = Story::with("read").await;
+    let people = json!([{"hem": hem(1), "contact": {"name": "Zoë", "email": "zoe@mail.example"}}]);
+    for site in [&story.own, &story.other] {
+        story.app.store(&story.ann.key, &site.pixel_id, people.clone()).await.expect(200);
+    }
+    let mut browser = story.browser().await;
+    let other = &story.other.pixel_id;
+    for text in ["other.example", other, &story.receipt_id, "visitor-1"] {
+        let found = browser.submit("/console/search", "/console/search", &[("q", text)]).await;
+        assert!(found.text.contains("Nothing found"), "{text}: {}", found.text);
+    }
+    for text in ["zoë", "zoe@mail.example", "example"] {
+        let found = browser.submit("/console/search", "/console/search", &[("q", text)]).await;
+        assert!(found.text.contains("own.example") && !found.text.contains(other), "{text}");
+    }
+    let own = browser.submit("/console/search", "/console/search", &[("q", &hem(1))]).await;
+    leads_to(&own, &format!("/console/sites/{}/contacts/find?hem={}", story.own.pixel_id, hem(1)));
 }
 
 #[tokio::test]

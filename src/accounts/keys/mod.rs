@@ -198,3 +198,19 @@ impl Capability for ListApiKeys {
         list_keys(infra, caller.account_id()).await
     }
 }
+
+/// The prefixes and names of all keys, also of those that have ended. Only the audit log of the console shows them.
+pub struct ListKeyNames;
+
+impl Capability for ListKeyNames {
+    const NAME: &'static str = "list_key_names";
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = Vec<(String, String)>;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<(String, String)>> {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_key_names(&mut connection, caller.account_id()).await
+    }
+}

@@ -32,23 +32,45 @@ pub async fn insert_event(connection: &mut PgConnection, new: &NewEvent<'_>) -> 
     Ok(())
 }
 
-/// Lists events, newest first: all, or those with one of these subjects.
+/// The events to list; all by default.
+#[derive(Default)]
+pub struct WantedEvents<'a> {
+    pub before: Option<Uuid>,
+    pub since: Option<Uuid>,
+    /// Only events with one of these subjects.
+    pub of: Option<&'a [String]>,
+    pub kinds: Option<&'a [String]>,
+    pub actor: Option<&'a str>,
+    /// Only events whose subject contains this text in lowercase, or is one of `subjects`.
+    pub text: Option<&'a str>,
+    pub subjects: &'a [String],
+}
+
+/// Lists events, newest first.
 pub async fn list_events(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    subjects: Option<&[String]>,
-    before: Option<Uuid>,
+    wanted: &WantedEvents<'_>,
     limit: i64,
 ) -> Result<Vec<EventView>> {
     let rows = query!(
         "SELECT event_id, happened_at, kind, actor, subject FROM account_events
          WHERE account_id = $1 AND ($2::uuid IS NULL OR event_id < $2)
+             AND ($3::uuid IS NULL OR event_id >= $3)
              AND ($4::text[] IS NULL OR subject = ANY($4))
-         ORDER BY event_id DESC LIMIT $3",
+             AND ($5::text[] IS NULL OR kind = ANY($5))
+             AND ($6::text IS NULL OR actor = $6)
+             AND ($7::text IS NULL OR strpos(lower(subject), $7) > 0 OR subject = ANY($8))
+         ORDER BY event_id DESC LIMIT $9",
         account_id.as_str(),
-        before,
+        wanted.before,
+        wanted.since,
+        wanted.of,
+        wanted.kinds,
+        wanted.actor,
+        wanted.text,
+        wanted.subjects,
         limit,
-        subjects,
     )
     .fetch_all(connection)
     .await?;
@@ -60,6 +82,26 @@ pub async fn list_events(
         subject: row.subject,
     });
     Ok(views.collect())
+}
+
+/// The actors of all events, or of those with one of these subjects, in the order of the alphabet.
+pub async fn list_actors(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    of: Option<&[String]>,
+    limit: i64,
+) -> Result<Vec<String>> {
+    let actors = query_scalar!(
+        "SELECT DISTINCT actor FROM account_events
+         WHERE account_id = $1 AND ($2::text[] IS NULL OR subject = ANY($2))
+         ORDER BY actor LIMIT $3",
+        account_id.as_str(),
+        of,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(actors)
 }
 
 pub async fn list_newest_of_kind(

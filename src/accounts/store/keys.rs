@@ -125,6 +125,20 @@ pub async fn list_live_keys(
     Ok(keys)
 }
 
+/// The prefixes and names of all keys that were given a name, also of those that have ended.
+pub async fn list_key_names(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Vec<(String, String)>> {
+    let rows = query!(
+        "SELECT prefix, name AS \"name!\" FROM api_keys WHERE account_id = $1 AND name IS NOT NULL",
+        account_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.prefix, row.name)).collect())
+}
+
 pub async fn find_scope_of_live_key(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -3,6 +3,7 @@ pub mod claims;
 mod deletion;
 pub mod install_checks;
 pub mod moves;
+mod other_sites;
 mod public;
 mod snippet_mails;
 pub mod test_hosts;
@@ -13,6 +14,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 
 pub use aliases::{find_first_alias, insert_alias, list_aliases};
 pub use deletion::{delete_pixel, delete_pixels_made_until, delete_pixels_of};
+pub use other_sites::{OtherSite, list_other_sites};
 pub use public::{PublicPixel, find_public_pixel};
 pub use snippet_mails::{lock_snippet_mailed_at, update_snippet_mailed};
 

@@ -22,6 +22,7 @@ pub mod account;
 pub mod agency;
 pub mod authorize;
 pub mod kit;
+pub mod search;
 pub mod sign_in;
 pub mod sites;
 pub mod visitors;
@@ -35,6 +36,7 @@ pub fn routes() -> Vec<Route> {
         sign_in::sign_up::routes(),
         sign_in::fresh::routes(),
         sign_in::passkey::routes(),
+        search::routes(),
         sites::routes(),
         sites::new_site::routes(),
         sites::claim::routes(),
@@ -64,7 +66,7 @@ pub fn routes() -> Vec<Route> {
         account::preferences::routes(),
         account::members::routes(),
         account::events::routes(),
-        account::events_table::routes(),
+        account::events::table::routes(),
         account::suppressed::routes(),
         account::imports::routes(),
         account::upload::routes(),

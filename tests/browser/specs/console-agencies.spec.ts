@@ -74,7 +74,7 @@ test('an agency adds a client account, which the client confirms', async ({ page
   await expect(page.getByText('One site in 2 accounts')).toBeVisible();
   await expectAccessible(page, 'all-sites');
   await page.getByLabel('Site or account').fill('client shop');
-  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Search' }).click();
   await expect(page.getByRole('row', { name: host })).toContainText('Client Shop');
   await page.getByRole('button', { name: host }).click();
   await expect(heading(page)).toContainText(host);

@@ -15,7 +15,7 @@ test('a person signs up, adds a site and gets its snippet', async ({ page }) => 
   await expectAccessible(page, 'sign-up');
   await signUp(page);
   await expectAccessible(page, 'new-site');
-  await page.getByRole('link', { name: 'Sites', exact: true }).click();
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Sites', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Get started' })).toBeVisible();
   await expectAccessible(page, 'sites-empty');
   const host = await addSite(page);
@@ -34,7 +34,7 @@ test('a person signs up, adds a site and gets its snippet', async ({ page }) => 
   await expect(page.getByRole('textbox', { name: 'Snippet', exact: true })).toHaveValue(/<script async src="/);
   await page.getByRole('button', { name: 'Copy snippet' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
-  await page.getByRole('link', { name: 'Sites', exact: true }).click();
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Sites', exact: true }).click();
   await expect(page.getByRole('row', { name: new RegExp(host) })).toContainText('Not verified');
   await expectAccessible(page, 'sites');
   expect(problems).toEqual([]);

@@ -1,7 +1,7 @@
 import { Setup, takeCode } from './task-setup';
 import { Task } from './tasks';
 
-/** What the screens of the sign-in are called in a language. */
+/** The names of the screens of the sign-in in a language. */
 interface Words {
   signIn: string;
   address: string;

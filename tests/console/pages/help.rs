@@ -6,14 +6,14 @@ use crate::support::App;
 use crate::support::waiting::wait_until;
 
 #[tokio::test]
-async fn ten_articles_are_listed_searched_and_read() {
+async fn eleven_articles_are_listed_searched_and_read() {
     let app = App::spawn().await;
     let list = app.get("/help").await;
     assert_eq!(list.status, 200);
     let slugs =
         list.text.split("href=\"/help/").skip(1).map(|rest| rest.split('"').next().unwrap());
     let slugs = slugs.map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(slugs.len(), 10);
+    assert_eq!(slugs.len(), 11);
     for slug in &slugs {
         let page = app.get(&format!("/help/{slug}")).await;
         assert!(page.status == 200 && page.text.matches("<h1>").count() == 1, "{slug}");

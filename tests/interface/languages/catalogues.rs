@@ -189,5 +189,5 @@ fn a_translated_markdown_text_has_the_parts_of_its_source() {
             }
         }
     }
-    assert_eq!(compared, 15 * others().count());
+    assert_eq!(compared, 16 * others().count());
 }

@@ -38,7 +38,7 @@ pub struct SiteRow {
     asks: bool,
     /// The part of the answers; `None` without any.
     accepted: Option<Message>,
-    answered: Message,
+    answered: i64,
     requests: i64,
     leaks: bool,
 }
@@ -113,7 +113,7 @@ async fn rows(member: &Member<'_>, sites: &[(&Membership, Pixel)]) -> Result<Vec
             tone,
             asks: pixel.consent_enabled,
             accepted: percent(counts.accepted, answered).map(Message::WholePercent),
-            answered: Message::Number(answered),
+            answered,
             requests: open.get(&pixel.pixel_id).copied().unwrap_or(0),
             leaks: broken.contains(&pixel.pixel_id),
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::paused::Paused;
 use super::reply::Reply;
-use super::screen::{Frame, Screen};
+use super::screen::{Frame, OfSite, Screen};
 use super::{cookies, form};
 use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, Capability};
@@ -20,6 +20,7 @@ use crate::http::call::Call;
 use crate::http::html::reader::{Reader, kept_language};
 use crate::http::limited::net_of;
 use crate::http::problem;
+use crate::pixels::other_sites::ListOtherSites;
 use crate::web::layout::page;
 
 const MOST_COUNTED: &str = "99";
@@ -39,7 +40,7 @@ pub struct Member<'r> {
     pub member: member::Member,
     credentials: Credentials,
     form_token: String,
-    open_requests: Option<String>,
+    of_site: OfSite,
     /// Present while new visitors are not identified.
     pub paused: Option<Paused>,
 }
@@ -64,12 +65,14 @@ impl<'r> Member<'r> {
         let credentials = credentials(request, Some(&member));
         let form_token = form::covered_token(&secret);
         let paused = Paused::of(app, &member).await?;
-        let mut member =
-            Self { app, jar, member, credentials, form_token, open_requests: None, paused };
+        let of_site = OfSite::default();
+        let mut member = Self { app, jar, member, credentials, form_token, of_site, paused };
         if let Some(pixel_id) = site_of(request) {
+            let others = member.ask::<ListOtherSites>(pixel_id.to_owned());
+            let (open, others) = tokio::join!(member.open_requests(pixel_id), others);
             // An error here also fails the screen, which shows it.
-            let open = member.open_requests(pixel_id).await.unwrap_or(None);
-            member.open_requests = open.map(|open| open.count);
+            let open_requests = open.unwrap_or(None).map(|open| open.count);
+            member.of_site = OfSite { open_requests, others: others.unwrap_or_default() };
         }
         Ok(member)
     }
@@ -133,9 +136,8 @@ impl<'r> Member<'r> {
         content: impl Serialize,
     ) -> Reply {
         let (template, title) = (screen.template, screen.title.clone());
-        let open = self.open_requests.as_deref();
-        let paused = self.paused.as_ref();
-        let frame = Frame::of(&self.member, &self.form_token, open, paused, &screen, content);
+        let (of_site, paused) = (&self.of_site, self.paused.as_ref());
+        let frame = Frame::of(&self.member, &self.form_token, of_site, paused, &screen, content);
         Reply::page(status, page(&self.app.infra, template, title, frame))
     }
 }

@@ -6,6 +6,7 @@ use super::paused::Paused;
 use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
 use crate::infra::templates::{Message, tr};
+use crate::pixels::other_sites::OtherSite;
 use crate::pixels::view::PixelView;
 
 /// The screens of a site, in the order of their list: the last part of the address, and the name.
@@ -45,15 +46,29 @@ pub struct Screen<'a> {
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
     Sites,
+    /// The search, which is in no area.
+    Search,
     Account,
     AccountPart(&'static str),
-    Site { pixel_id: &'a str, host: &'a str, screen: &'static str },
+    Site {
+        pixel_id: &'a str,
+        host: &'a str,
+        screen: &'static str,
+    },
 }
 
 impl<'a> Place<'a> {
     pub fn of(pixel: &'a PixelView, screen: &'static str) -> Self {
         Self::Site { pixel_id: pixel.pixel_id.as_str(), host: pixel.domain.as_str(), screen }
     }
+}
+
+/// Further content of the frame of a site's screens.
+#[derive(Default)]
+pub struct OfSite {
+    /// The number of open erasure requests; `None` without any.
+    pub open_requests: Option<String>,
+    pub others: Vec<OtherSite>,
 }
 
 #[derive(Serialize)]
@@ -64,7 +79,7 @@ pub struct Frame<'a, T> {
     /// Whether the member may use some sites only.
     is_restricted: bool,
     identification_paused: Option<&'a Paused>,
-    /// `sites` or `account`, for the navigation.
+    /// `sites`, `site` or `account`, for the navigation.
     area: &'static str,
     site: Option<SiteFrame<'a>>,
     screens: Vec<Link<'a>>,
@@ -76,6 +91,14 @@ pub struct Frame<'a, T> {
 #[derive(Serialize)]
 struct SiteFrame<'a> {
     pixel_id: &'a str,
+    host: &'a str,
+    /// The same screen of other sites.
+    others: Vec<SiteLink<'a>>,
+}
+
+#[derive(Serialize)]
+struct SiteLink<'a> {
+    href: String,
     host: &'a str,
 }
 
@@ -91,17 +114,21 @@ impl<'a, T> Frame<'a, T> {
     pub fn of(
         member: &'a Member,
         form_token: &'a str,
-        open_requests: Option<&'a str>,
+        of_site: &'a OfSite,
         paused: Option<&'a Paused>,
         screen: &Screen<'a>,
         content: T,
     ) -> Self {
         let (area, site, screens) = match screen.place {
             Place::Sites => ("sites", None, Vec::new()),
+            Place::Search => ("", None, Vec::new()),
             Place::Account => ("account", None, account_links(member, "")),
             Place::AccountPart(part) => ("account", None, account_links(member, part)),
             Place::Site { pixel_id, host, screen } => {
-                ("site", Some(SiteFrame { pixel_id, host }), links(pixel_id, screen, open_requests))
+                let others = other_links(&of_site.others, screen);
+                let open = of_site.open_requests.as_deref();
+                let site = SiteFrame { pixel_id, host, others };
+                ("site", Some(site), links(pixel_id, screen, open))
             }
         };
         Self {
@@ -131,6 +158,14 @@ fn account_links<'a>(member: &Member, here: &str) -> Vec<Link<'a>> {
         open: None,
     };
     open.map(link).collect()
+}
+
+fn other_links<'a>(others: &'a [OtherSite], screen: &str) -> Vec<SiteLink<'a>> {
+    let link = |site: &'a OtherSite| SiteLink {
+        href: format!("/console/sites/{}/{screen}", site.pixel_id),
+        host: site.domain.as_str(),
+    };
+    others.iter().map(link).collect()
 }
 
 fn links<'a>(pixel_id: &str, here: &str, requests: Option<&'a str>) -> Vec<Link<'a>> {

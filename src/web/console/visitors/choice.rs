@@ -94,7 +94,7 @@ pub async fn show_pixel(member: &Member<'_>, pixel_id: &str) -> Result<PixelView
     member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
 }
 
-fn of_visitor(visitor_id: &str) -> LogFilter {
+pub fn of_visitor(visitor_id: &str) -> LogFilter {
     LogFilter { visitor_id: Some(visitor_id.to_owned()), ..nothing() }
 }
 
@@ -110,7 +110,7 @@ fn nothing() -> LogFilter {
     }
 }
 
-async fn list(
+pub async fn list(
     member: &Member<'_>,
     pixel_id: &str,
     filter: LogFilter,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::linked::{due_day, people_of, requested_day};
 use crate::contacts::reading::finding::OfContact;
 use crate::erasure::contact::CountPerson;
+use crate::erasure::finding::FindErasureRequest;
 use crate::erasure::owner::{
     CompleteErasureRequest, ErasureRefusal, ListErasureRequests, OfRequest, PageRequest,
     RefuseErasureRequest, RefuseRequest,
@@ -107,20 +108,11 @@ async fn open_request(
     pixel_id: &str,
     request_id: &str,
 ) -> Result<ErasureRequestView> {
-    let mut after = None;
-    loop {
-        let request = PageRequest {
-            pixel_id: pixel_id.to_owned(),
-            status: Some("open".to_owned()),
-            after,
-            limit: None,
-        };
-        let page = member.ask::<ListErasureRequests>(request).await?;
-        let mut requests = page.requests.into_iter();
-        if let Some(found) = requests.find(|found| found.request_id.to_string() == request_id) {
-            return Ok(found);
-        }
-        after = Some(page.next_after.ok_or(Error::ErasureRequestNotFound)?.to_string());
+    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
+    let found = member.ask::<FindErasureRequest>(request).await?;
+    match found.status {
+        ErasureRequestStatus::Open => Ok(found),
+        _ => Err(Error::ErasureRequestNotFound),
     }
 }
 

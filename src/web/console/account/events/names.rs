@@ -1,61 +1,24 @@
 use std::collections::HashMap;
 
-use rocket::{Route, get, routes};
-use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use super::account_mails::title as mail_title;
-use super::event_words::what;
-use crate::accounts::activity_log::{EventQuery, ReadAccountEvents};
+use super::words::what;
 use crate::accounts::capability::NoInput;
 use crate::accounts::event::{EventKind, EventView};
-use crate::accounts::keys::ListApiKeys;
+use crate::accounts::keys::ListKeyNames;
 use crate::accounts::mails::facts;
 use crate::accounts::mails::switch::MailSwitch;
-use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
-use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::setup::ListPixels;
 use crate::policies::published::{self, PublishedAt};
+use crate::web::console::account::account_mails::title as mail_title;
 use crate::web::console::kit::member::Member;
-use crate::web::console::kit::refusal::Refusal;
-use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::webhooks::deliveries::host_of;
 use crate::webhooks::listing::ListWebhooks;
 
-pub fn routes() -> Vec<Route> {
-    routes![events]
-}
-
-const EVENTS: Screen<'static> = Screen {
-    template: "console/events.html",
-    title: tr("Audit log"),
-    place: Place::AccountPart("events"),
-    calls: &["GET /v1/account/events"],
-};
-
-const PAGE: &str = "50";
-
-#[get("/console/account/events")]
-async fn events(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
-    let before = query.present("before").map(str::to_owned);
-    let is_first = before.is_none();
-    let request = EventQuery { before, limit: Some(PAGE.to_owned()) };
-    let page = member.ask::<ReadAccountEvents>(request).await?;
-    let names = Names::of(&member, &page.events).await?;
-    let rows = page.events.iter().map(|event| names.row(event, &member.member.address));
-    let content = context! {
-        rows: rows.collect::<Vec<_>>(),
-        is_first,
-        next: page.next_before,
-        may_export: member.member.role == Scope::Full,
-    };
-    Ok(member.screen(EVENTS, content))
-}
-
-struct Names {
+/// The names of what events contain as ids.
+pub struct Names {
     hosts: HashMap<String, String>,
     keys: HashMap<String, String>,
     webhooks: HashMap<String, String>,
@@ -63,27 +26,43 @@ struct Names {
 }
 
 impl Names {
-    async fn of(member: &Member<'_>, events: &[EventView]) -> Result<Self> {
+    pub async fn of(member: &Member<'_>) -> Result<Self> {
         let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
-        let keys = match member.ask::<ListApiKeys>(NoInput {}).await {
-            Ok(list) => list.api_keys,
+        let keys = match member.ask::<ListKeyNames>(NoInput {}).await {
             Err(Error::RestrictedToSites) => Vec::new(),
-            Err(error) => return Err(error),
+            names => names?,
         };
         let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks.into_iter();
+        Ok(Self {
+            hosts: pixels.map(|it| (it.pixel_id.to_string(), it.domain.to_string())).collect(),
+            keys: keys.into_iter().collect(),
+            webhooks: webhooks.map(|it| (it.endpoint_id.to_string(), host_of(&it.url))).collect(),
+            published: Vec::new(),
+        })
+    }
+
+    /// With the versions of notices that these events published.
+    pub async fn with_published(self, member: &Member<'_>, events: &[EventView]) -> Result<Self> {
         let is_published = |event: &&EventView| event.kind == EventKind::PolicyPublished.as_str();
         let hashes = events.iter().filter(is_published).filter_map(|event| event.subject.clone());
         let account_id = &member.member.account.account_id;
         let hashes = hashes.collect::<Vec<_>>();
-        Ok(Self {
-            hosts: pixels.map(|it| (it.pixel_id.to_string(), it.domain.to_string())).collect(),
-            keys: keys.into_iter().filter_map(|key| Some((key.prefix, key.name?))).collect(),
-            webhooks: webhooks.map(|it| (it.endpoint_id.to_string(), host_of(&it.url))).collect(),
-            published: published::list_of(&member.app.infra, account_id, &hashes).await?,
-        })
+        let published = published::list_of(&member.app.infra, account_id, &hashes).await?;
+        Ok(Self { published, ..self })
     }
 
-    fn row(&self, event: &EventView, own: &str) -> Value {
+    /// The subjects whose name contains a lowercase text: sites with their notices, keys and webhooks.
+    pub async fn subjects(&self, member: &Member<'_>, text: &str) -> Result<Vec<String>> {
+        let matching = |names: &HashMap<String, String>| {
+            let found = names.iter().filter(|(_, name)| name.to_lowercase().contains(text));
+            found.map(|(id, _)| id.clone()).collect::<Vec<_>>()
+        };
+        let sites = matching(&self.hosts);
+        let notices = published::hashes_of(&member.app.infra, &sites).await?;
+        Ok([sites, notices, matching(&self.keys), matching(&self.webhooks)].concat())
+    }
+
+    pub fn row(&self, event: &EventView, own: &str) -> Value {
         let (subject, href) = self.subject(event);
         json!({
             "when": Message::Moment(event.happened_at.0),
@@ -151,7 +130,7 @@ impl Names {
         }
     }
 
-    fn who(&self, actor: &str) -> Message {
+    pub fn who(&self, actor: &str) -> Message {
         match actor {
             "signup token" => tr("the signup token"),
             "operator" => tr("the operator of this service"),

@@ -1,0 +1,143 @@
+//! The groups of kinds by which the audit log is filtered.
+
+use crate::accounts::event::EventKind;
+use crate::infra::templates::{Message, tr};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    SignIns,
+    Members,
+    Keys,
+    Account,
+    Sites,
+    Popup,
+    Contacts,
+    Webhooks,
+    Billing,
+}
+
+impl Group {
+    pub const ALL: [Self; 9] = [
+        Self::SignIns,
+        Self::Members,
+        Self::Keys,
+        Self::Account,
+        Self::Sites,
+        Self::Popup,
+        Self::Contacts,
+        Self::Webhooks,
+        Self::Billing,
+    ];
+
+    /// As it is in addresses and forms.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SignIns => "sign-ins",
+            Self::Members => "members",
+            Self::Keys => "keys",
+            Self::Account => "account",
+            Self::Sites => "sites",
+            Self::Popup => "popup",
+            Self::Contacts => "contacts",
+            Self::Webhooks => "webhooks",
+            Self::Billing => "billing",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.word() == word)
+    }
+
+    pub fn name(self) -> Message {
+        match self {
+            Self::SignIns => tr("Sign-ins and passkeys"),
+            Self::Members => tr("Members and clients"),
+            Self::Keys => tr("API keys and apps"),
+            Self::Account => tr("Account and emails"),
+            Self::Sites => tr("Sites"),
+            Self::Popup => tr("Popup and notice"),
+            Self::Contacts => tr("Contacts and erasure"),
+            Self::Webhooks => tr("Webhooks"),
+            Self::Billing => tr("Billing"),
+        }
+    }
+
+    /// Whether a member who is restricted to sites can see events of the group.
+    pub fn concerns_sites(self) -> bool {
+        matches!(self, Self::Sites | Self::Popup | Self::Contacts)
+    }
+
+    pub fn kinds(self) -> Vec<String> {
+        let kinds = EventKind::ALL.iter().filter(|kind| Self::of(**kind) == self);
+        kinds.map(|kind| kind.as_str().to_owned()).collect()
+    }
+
+    fn of(kind: EventKind) -> Self {
+        match kind {
+            EventKind::SignedIn
+            | EventKind::AccountEntered
+            | EventKind::PasskeyAdded
+            | EventKind::PasskeyRemoved => Self::SignIns,
+            EventKind::MemberInvited
+            | EventKind::MemberChanged
+            | EventKind::MemberRemoved
+            | EventKind::ClientInvited
+            | EventKind::ClientInvitationCancelled
+            | EventKind::ClientConfirmed
+            | EventKind::ClientDeclined => Self::Members,
+            EventKind::KeyIssued
+            | EventKind::KeyRevoked
+            | EventKind::KeyExpired
+            | EventKind::KeysRevoked
+            | EventKind::AppConnected
+            | EventKind::AppDisconnected => Self::Keys,
+            EventKind::NameChanged
+            | EventKind::AddressChanged
+            | EventKind::AddressChangeRequested
+            | EventKind::AddressChangeCancelled
+            | EventKind::MailTurnedOff
+            | EventKind::MailTurnedOn
+            | EventKind::AccountExported
+            | EventKind::AccountSuspended
+            | EventKind::AccountResumed => Self::Account,
+            EventKind::PixelCreated
+            | EventKind::PixelDeleted
+            | EventKind::PixelMoved
+            | EventKind::MoveEnded
+            | EventKind::MoveCancelled
+            | EventKind::WatchChanged
+            | EventKind::SharedLinkCreated
+            | EventKind::SharedLinkRevoked => Self::Sites,
+            EventKind::PolicyPublished
+            | EventKind::AppearanceChanged
+            | EventKind::ConsentTurnedOff => Self::Popup,
+            EventKind::VisitorErased
+            | EventKind::ContactErased
+            | EventKind::ErasureRefused
+            | EventKind::ErasureRequestAdded
+            | EventKind::PersonSuppressed
+            | EventKind::PersonUnsuppressed
+            | EventKind::SuppressionsImported => Self::Contacts,
+            EventKind::WebhookCreated | EventKind::WebhookChanged | EventKind::WebhookDeleted => {
+                Self::Webhooks
+            }
+            EventKind::PaymentReceived | EventKind::SubscriptionEnded => Self::Billing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_has_a_word_and_kinds() {
+        for group in Group::ALL {
+            assert_eq!(Group::parse(group.word()), Some(group));
+            assert!(!group.kinds().is_empty());
+        }
+        let all = Group::ALL.map(|group| group.kinds().len()).iter().sum::<usize>();
+        assert_eq!(all, EventKind::ALL.len());
+        assert_eq!(Group::parse("other"), None);
+    }
+}

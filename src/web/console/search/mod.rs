@@ -1,0 +1,101 @@
+//! The search over everything that a member may see in the account: sites by host, people by name and address, and
+//! whatever has an id.
+//!
+//! It asks each site separately, because rows of several sites may be on several machines, and the rights of the
+//! member apply to each.
+
+mod found;
+mod on_site;
+mod wanted;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+
+use self::found::{Found, Site, grouped, of_host, only_exact};
+use self::on_site::on_site;
+use self::wanted::Wanted;
+use super::kit::form::Form;
+use super::kit::member::Member;
+use super::kit::refusal::Refusal;
+use super::kit::reply::Reply;
+use super::kit::screen::{Place, Screen};
+use crate::accounts::capability::NoInput;
+use crate::error::Result;
+use crate::http::query::Query;
+use crate::infra::templates::{Message, tr};
+use crate::pixels::setup::ListPixels;
+
+pub fn routes() -> Vec<Route> {
+    routes![open, search]
+}
+
+const SEARCH: Screen<'static> = Screen {
+    template: "console/search.html",
+    title: tr("Search"),
+    place: Place::Search,
+    calls: &[
+        "GET /v1/pixels",
+        "GET /v1/pixels/{pixel_id}/consent",
+        "GET /v1/pixels/{pixel_id}/contacts/{hem}",
+        "GET /v1/pixels/{pixel_id}/erasure-requests",
+    ],
+};
+
+/// Sites that are searched at the same time, each with a database connection.
+const AT_ONCE: usize = 4;
+/// Sites on which people, choices and requests are searched. Accounts of the operator may have thousands.
+const MOST_SITES: usize = 200;
+
+/// An address never leads to people by name or address, because addresses are kept in logs and histories.
+#[get("/console/search")]
+async fn open(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let wanted = Wanted::of_address(query.present("q").unwrap_or_default());
+    Ok(answer(&member, &wanted).await?)
+}
+
+#[post("/console/search", data = "<form>")]
+async fn search(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let wanted = Wanted::typed(form.get("q").unwrap_or_default());
+    Ok(answer(&member, &wanted).await?)
+}
+
+async fn answer(member: &Member<'_>, wanted: &Wanted) -> Result<Reply> {
+    let sites = match wanted.text.is_empty() {
+        true => Vec::new(),
+        false => sites_of(member).await?,
+    };
+    let mut found = sites.iter().filter_map(|site| of_host(site, wanted)).collect::<Vec<_>>();
+    found.extend(on_sites(member, &sites, wanted).await?);
+    if let Some(address) = only_exact(&found) {
+        return Ok(Reply::to(address));
+    }
+    let content = context! {
+        q: &wanted.text,
+        by_address: !wanted.is_typed && wanted.may_be_name(),
+        groups: grouped(found),
+        left_out: left_out(sites.len()),
+    };
+    Ok(member.screen(SEARCH, content))
+}
+
+async fn sites_of(member: &Member<'_>) -> Result<Vec<Site>> {
+    let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
+    let site = pixels.map(|it| Site { id: it.pixel_id.to_string(), host: it.domain.to_string() });
+    Ok(site.collect())
+}
+
+async fn on_sites(member: &Member<'_>, sites: &[Site], wanted: &Wanted) -> Result<Vec<Found>> {
+    let searched = sites.iter().take(MOST_SITES).cloned().collect::<Vec<_>>();
+    let answers = stream::iter(searched).map(|site| on_site(member, site, wanted));
+    let found = answers.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn left_out(sites: usize) -> Option<Message> {
+    (sites > MOST_SITES).then(|| {
+        tr("People, choices, visitors and requests were searched on the first {{ searched }} of your {{ number }} sites. Open another site to search there.")
+            .with("searched", MOST_SITES)
+            .with("number", Message::Number(i64::try_from(sites).unwrap_or(i64::MAX)))
+    })
+}

@@ -1,0 +1,57 @@
+use uuid::Uuid;
+
+use crate::types::hem::Hem;
+use crate::types::ids::VisitorId;
+
+/// The longest text to search for, in characters: that of a host.
+const MAX_TEXT: usize = 253;
+
+/// The text that is searched for, and the ids that it can be.
+pub struct Wanted {
+    pub text: String,
+    /// Whether it was typed into the form, so that it may be a name or an email address.
+    pub is_typed: bool,
+    pub id: Option<Uuid>,
+    pub hem: Option<Hem>,
+    pub visitor_id: Option<VisitorId>,
+}
+
+impl Wanted {
+    pub fn typed(text: &str) -> Self {
+        Self { is_typed: true, ..Self::of_address(text) }
+    }
+
+    pub fn of_address(text: &str) -> Self {
+        // A text in PostgreSQL cannot contain NUL.
+        let text = text.trim().chars().filter(|character| *character != '\0').take(MAX_TEXT);
+        let text = text.collect::<String>();
+        Self {
+            is_typed: false,
+            id: text.parse().ok(),
+            hem: Hem::parse(&text).ok(),
+            visitor_id: VisitorId::parse(&text),
+            text,
+        }
+    }
+
+    pub fn may_be_name(&self) -> bool {
+        self.id.is_none() && self.hem.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_every_id_that_it_can_be() {
+        let uuid = "019cd7a4-1f40-7b1d-8c53-2e9f4a7d6b10";
+        let wanted = Wanted::typed(uuid);
+        assert!(wanted.id.is_some() && wanted.visitor_id.is_some() && !wanted.may_be_name());
+        let wanted = Wanted::typed(&"aB".repeat(32));
+        assert!(wanted.hem.is_some() && wanted.id.is_none());
+        let wanted = Wanted::of_address("ann@shop.example");
+        assert!(wanted.visitor_id.is_none() && wanted.may_be_name() && !wanted.is_typed);
+        assert_eq!(Wanted::typed(&"é".repeat(300)).text.chars().count(), MAX_TEXT);
+    }
+}
