@@ -10,7 +10,7 @@ use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
 use assent::watch::report::{Report, verify, write};
 use assent::watch::{
-    Exceptions, ON_NODE, Options, parse_allowed, parse_url, take_screenshots, watch,
+    Exceptions, ON_NODE, Options, give_way, parse_allowed, parse_url, take_screenshots, watch,
 };
 use clap::Args;
 use tokio::sync::oneshot;
@@ -61,6 +61,9 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 
 /// Returns 0 if the pages are silent, 1 if anything leaked, and 2 if something could not be observed.
 pub fn run(arguments: Arguments) -> ExitCode {
+    if arguments.on_node {
+        give_way();
+    }
     let done = Config::from_env()
         .map_err(Failure::from)
         .and_then(|config| serve::runtime(2)?.block_on(observe(config, arguments)));
@@ -112,6 +115,7 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
 
 /// Takes the pictures of the popups in a folder; ends with its input.
 pub fn screenshots(folder: &Path) -> Result<ExitCode, Failure> {
+    give_way();
     let config = Config::from_env()?;
     serve::runtime(1)?.block_on(take(&config, folder))?;
     Ok(ExitCode::SUCCESS)

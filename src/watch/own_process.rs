@@ -48,6 +48,7 @@ impl Drop for OutputFolder {
     }
 }
 
+/// A command of this program that gives way to it.
 pub fn own_command(browser: Option<&Path>) -> std::io::Result<Command> {
     let mut command = Command::new(program()?);
     command.env_clear().current_dir("/");
@@ -60,7 +61,8 @@ pub fn own_command(browser: Option<&Path>) -> std::io::Result<Command> {
         command.env("WATCH_BROWSER", browser);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.process_group(0).kill_on_drop(true);
+    // It makes a session of its own, which only a process that leads no group can.
+    command.kill_on_drop(true);
     Ok(command)
 }
 

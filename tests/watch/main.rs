@@ -17,6 +17,7 @@ mod identifiers;
 mod leaks;
 mod network;
 mod node;
+mod priority;
 mod runs;
 mod screenshots;
 mod sites;

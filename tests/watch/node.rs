@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::runs::{chromium, processes};
+use crate::runs::{alone, chromium, processes};
 use crate::sites::Sites;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
@@ -65,6 +65,7 @@ fn hidden_ways(port: u16, udp: u16) -> String {
 /// A site is due; the node visits it under the rules for addresses, and stores what it found.
 #[tokio::test]
 async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
+    let _alone = alone().await;
     let database = Arc::new(TestDatabase::create().await);
     let app = App::spawn_on(Arc::clone(&database), Clock::System, &[]).await;
     let ann = app.account("ann@example.com").await;

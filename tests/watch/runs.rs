@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::support::process::bare_program;
 
 /// Each run has two browsers at a time. More of them would wait for each other on a small machine.
-static RUNS: Semaphore = Semaphore::const_new(2);
+const AT_ONCE: u32 = 2;
+static RUNS: Semaphore = Semaphore::const_new(AT_ONCE as usize);
 const TIME_LIMIT: Duration = Duration::from_secs(400);
 
 pub const VISITS: [&str; 6] =
@@ -83,8 +84,12 @@ impl Watcher {
     }
 }
 
-/// The processes whose arguments or environment name the folder.
 pub fn processes(folder: &Path) -> usize {
+    ids(folder).len()
+}
+
+/// The processes whose arguments or environment name the folder.
+pub fn ids(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().unwrap();
     let has_it = |process: &Path| {
         ["cmdline", "environ"].iter().any(|file| {
@@ -93,12 +98,18 @@ pub fn processes(folder: &Path) -> usize {
         })
     };
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes.filter(|process| has_it(&process.path())).count()
+    let found = processes.filter(|process| has_it(&process.path()));
+    found.map(|process| process.file_name().into_string().unwrap()).collect()
 }
 
 pub fn profiles(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("assent-watch-")).count()
+}
+
+/// Keeps other runs away from a node's browser, which would give way to theirs.
+pub async fn alone() -> SemaphorePermit<'static> {
+    RUNS.acquire_many(AT_ONCE).await.unwrap()
 }
 
 /// Runs the command to its end.

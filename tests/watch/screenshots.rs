@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::runs::{chromium, processes};
+use crate::runs::{alone, chromium, processes};
 use crate::sites::Sites;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
@@ -110,6 +110,7 @@ fn find<'a>(pictures: &'a [Value], language: &str, device: &str) -> &'a Value {
 
 #[tokio::test]
 async fn a_published_popup_is_photographed_in_every_language_on_every_device() {
+    let _alone = alone().await;
     let service = Sites::start(&[]).await;
     let base = format!("http://localhost:{}", service.port);
     let mut scene = Scene::with_browser(&chromium(), &base).await;

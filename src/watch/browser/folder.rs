@@ -13,6 +13,11 @@ use super::user::{BrowserUser, is_open_to_all};
 /// 73 bytes longer, and may have 107.
 const MAX_PARENT: usize = 26;
 
+/// A file system in memory. A browser syncs a new profile some hundred times, and a database on the same disk
+/// would wait for that.
+const IN_MEMORY: &str = "/dev/shm";
+const ROOM: u64 = 2 << 30;
+
 /// Removed with everything that runs in it when dropped, and by its [`Guard`] when this program is killed.
 pub struct RunFolder {
     path: PathBuf,
@@ -23,11 +28,15 @@ pub struct RunFolder {
 impl RunFolder {
     pub fn create() -> Result<Self, String> {
         let user = BrowserUser::find()?;
-        let candidates = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-        let usable = |folder: &&PathBuf| {
+        let named = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let in_memory = PathBuf::from(IN_MEMORY);
+        let in_memory = has_room(&in_memory).then_some(in_memory);
+        let others = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let mut candidates = named.into_iter().chain(in_memory).chain(others);
+        let usable = |folder: &PathBuf| {
             folder.as_os_str().len() <= MAX_PARENT && (user.is_none() || is_open_to_all(folder))
         };
-        let parent = candidates.iter().find(usable).ok_or("there is no folder for profiles")?;
+        let parent = candidates.find(usable).ok_or("there is no folder for profiles")?;
         let cannot = |error: &dyn std::fmt::Display| {
             format!("a folder for profiles cannot be made in {}: {error}", parent.display())
         };
@@ -60,6 +69,22 @@ impl RunFolder {
         }
         Ok(profile)
     }
+}
+
+/// Whether profiles may be there, and programs beside them.
+#[cfg(target_os = "linux")]
+fn has_room(folder: &Path) -> bool {
+    use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+    let fits = statvfs(folder).is_ok_and(|found| {
+        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        free >= ROOM && !found.f_flag.contains(StatVfsMountFlags::NOEXEC)
+    });
+    fits && access(folder, Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_room(_: &Path) -> bool {
+    false
 }
 
 impl Drop for RunFolder {
