@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,7 +12,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
+use super::browser::{Browser, Extra, Program, RunFolder, StartError, Waits, bounds};
 use super::devtools::{Connection, Document, Events, Following, SharedSeen, attach, follow};
 use crate::types::device::Device;
 
@@ -43,9 +44,10 @@ pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(
     let run = RunFolder::create()?;
     let program = Program::find(browser, &run)?;
     let (browser, events, profile) = start(&program, &run, proxy).await?;
+    let waits = Arc::new(Waits::of(&profile));
     let taken = tokio::select! {
         taken = take_all(&browser, events, &pages, folder) => taken,
-        exceeded = bounds::exceeded(&profile, || 0) => Err(exceeded),
+        exceeded = bounds::exceeded(&waits, || 0) => Err(exceeded),
     };
     browser.close().await;
     taken

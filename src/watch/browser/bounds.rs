@@ -1,11 +1,13 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::processes;
+use super::waits::Waits;
 
 const MAX_DISK: u64 = 512 << 20;
 const MAX_MEMORY: u64 = 3 << 30;
@@ -13,17 +15,17 @@ const MAX_RECEIVED: u64 = 512 << 20;
 const MAX_PROCESSES: usize = 200;
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Returns once a profile's browser exceeds the bounds, with a sentence about it.
-pub async fn exceeded(profile: &Path, received: impl Fn() -> u64) -> String {
+/// Returns once a profile's browser exceeds the bounds, with a sentence about it. Notes its waits.
+pub async fn exceeded(waits: &Arc<Waits>, received: impl Fn() -> u64) -> String {
     loop {
         sleep(EVERY).await;
         if received() > MAX_RECEIVED {
             return "the page received more than 512 MiB".to_owned();
         }
-        let profile = profile.to_owned();
+        let waits = Arc::clone(waits);
         let used = spawn_blocking(move || {
-            let running = processes::in_folder(&profile);
-            (size(&profile, 0), processes::memory(&running), running.len())
+            let running = waits.note();
+            (size(waits.profile(), 0), processes::memory(&running), running.len())
         });
         match used.await {
             Ok((disk, ..)) if disk > MAX_DISK => {

@@ -1,5 +1,6 @@
 mod choice;
 mod kinds;
+mod lasting;
 mod observation;
 mod page;
 mod passing;

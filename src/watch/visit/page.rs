@@ -1,10 +1,12 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use crate::watch::browser::Waits;
 use crate::watch::devtools::{CallError, Connection, Document, SharedSeen};
 
 use super::observation::Screenshot;
@@ -24,6 +26,7 @@ pub struct Page {
     pub session: String,
     /// The target of the browser's own page about WebRTC.
     pub webrtc: String,
+    pub waits: Arc<Waits>,
 }
 
 impl Page {
@@ -71,24 +74,24 @@ impl Page {
     }
 
     /// Observes the page for a time, in which the mouse is moved and the page scrolled to its end and back.
-    pub async fn read_for(&self, time: Duration) {
+    pub async fn read_for(&self, time: Duration) -> Result<(), String> {
         let post = |event: Value| {
             self.connection.post(Some(&self.session), "Input.dispatchMouseEvent", event);
         };
-        let end = Instant::now() + time;
+        let beginning = self.begin().await;
         sleep(time / 4).await;
         post(json!({"type": "mouseMoved", "x": 640, "y": 440}));
         for way in [100_000, -200_000] {
             post(json!({"type": "mouseWheel", "x": 640, "y": 450, "deltaX": 0, "deltaY": way}));
             sleep(time / 4).await;
         }
-        sleep_until(end).await;
+        self.last(time, &beginning).await.map(drop)
     }
 
-    pub async fn leave(&self) {
+    pub async fn leave(&self) -> Result<(), String> {
         let leaving = self.call("Page.navigate", json!({"url": "about:blank"}));
         let _ = timeout(ASKING, leaving).await;
-        sleep(AFTERMATH).await;
+        self.stay(AFTERMATH).await.map(drop)
     }
 
     /// The value of an expression in a world of its own, which scripts of the page cannot change, or in the

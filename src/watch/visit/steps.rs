@@ -1,13 +1,14 @@
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use url::Url;
 
-use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
+use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, Waits, bounds};
 use crate::watch::devtools::{self, Events, Following, SharedSeen, follow};
 use crate::watch::monotonic::monotonic_ms;
 use crate::watch::net_log;
@@ -16,6 +17,7 @@ use crate::watch::site::{Site, host_of};
 
 use super::choice::{Choice, Pressed};
 use super::kinds::Visit;
+use super::lasting::EXTENSION;
 use super::observation::{Observation, Screenshot, StoredValue, TagSeen};
 use super::page::Page;
 use super::passing::{CookieReader, written};
@@ -74,20 +76,21 @@ pub async fn observe(
             return Err(error);
         }
     };
-    let seen = SharedSeen::default();
+    let (seen, waits) = (SharedSeen::default(), Arc::new(Waits::of(&profile)));
     let mut results = Results::default();
     let version = browser.version.clone();
     let pages = if visit == Visit::Returning { 2 } else { 1 };
-    let limit = BESIDE + setting.observation * pages + ACCEPTED;
+    let limit = BESIDE + (setting.observation + EXTENSION) * pages + ACCEPTED;
     let started_ms = monotonic_ms();
     let cookies = CookieReader::start(browser.connection.clone());
-    let steps = timeout(limit, drive(setting, visit, &browser, events, &seen, &mut results));
+    let steps =
+        timeout(limit, drive(setting, visit, &browser, events, &seen, &waits, &mut results));
     let failure = tokio::select! {
         done = steps => match done {
             Ok(done) => done.err(),
             Err(_) => Some(format!("the visit took longer than {} s", limit.as_secs())),
         },
-        exceeded = bounds::exceeded(&profile, || seen.lock().received) => Some(exceeded),
+        exceeded = bounds::exceeded(&waits, || seen.lock().received) => Some(exceeded),
     };
     let passing = [cookies.found(), written(&seen)].concat();
     drop(cookies);
@@ -139,22 +142,20 @@ async fn drive(
     browser: &Browser,
     events: Events,
     seen: &SharedSeen,
+    waits: &Arc<Waits>,
     results: &mut Results,
 ) -> Result<(), String> {
-    let page = attach(setting, visit, browser, events, seen).await?;
+    let page = attach(setting, visit, browser, events, seen, waits).await?;
     page.open(setting.url.as_str()).await?;
     let choosing = match visit {
-        Visit::Untouched | Visit::Gpc | Visit::Blocked => {
-            page.read_for(setting.observation).await;
-            Ok(())
-        }
+        Visit::Untouched | Visit::Gpc | Visit::Blocked => page.read_for(setting.observation).await,
         Visit::Declined | Visit::Returning => decline(setting, &page, results).await,
         Visit::AcceptedThenWithdrawn => withdraw(setting, &page, results).await,
     };
     if visit == Visit::Returning {
-        page.leave().await;
+        page.leave().await?;
         page.open(setting.url.as_str()).await?;
-        page.read_for(setting.observation).await;
+        page.read_for(setting.observation).await?;
     }
     let finished = finish(setting, &page, results).await;
     page.check()?;
@@ -169,6 +170,7 @@ async fn attach(
     browser: &Browser,
     events: Events,
     seen: &SharedSeen,
+    waits: &Arc<Waits>,
 ) -> Result<Page, String> {
     let connection = browser.connection.clone();
     let blocked = setting.service.clone().filter(|_| visit == Visit::Blocked);
@@ -182,35 +184,34 @@ async fn attach(
     let webrtc = json!({"url": "chrome://webrtc-internals/", "background": true});
     let created = connection.call(None, "Target.createTarget", webrtc).await.unwrap_or_default();
     let webrtc = created["targetId"].as_str().unwrap_or_default().to_owned();
-    Ok(Page { connection, seen: seen.clone(), session, webrtc })
+    Ok(Page { connection, seen: seen.clone(), session, webrtc, waits: Arc::clone(waits) })
 }
 
 async fn decline(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     let pressed = page.choose(Choice::Declined).await;
     results.has_chosen = pressed.is_some();
-    page.read_for(setting.observation).await;
-    pressed.map(drop).ok_or_else(|| "nothing could be declined".to_owned())
+    let read = page.read_for(setting.observation).await;
+    pressed.map(drop).ok_or_else(|| "nothing could be declined".to_owned()).and(read)
 }
 
 async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     results.stored_before = page.stored_now().await;
     let Some(Pressed { before_ms, .. }) = page.choose(Choice::Accepted).await else {
-        page.read_for(setting.observation).await;
+        let _ = page.read_for(setting.observation).await;
         return Err("nothing could be accepted".to_owned());
     };
     results.permitted = Some((before_ms, f64::INFINITY));
-    sleep(setting.observation.min(ACCEPTED)).await;
+    page.stay(setting.observation.min(ACCEPTED)).await?;
     let withdrawn = page.withdraw().await;
     let Some(Pressed { after_ms, .. }) = withdrawn else {
         return Err("nothing could be withdrawn".to_owned());
     };
-    results.permitted = Some((before_ms, after_ms + GRACE_MS));
     let grace = Duration::from_secs_f64(((after_ms + GRACE_MS - monotonic_ms()) / 1000.0).max(0.0));
-    sleep(grace).await;
+    let lost_ms = page.stay(grace).await?.as_secs_f64() * 1000.0;
+    results.permitted = Some((before_ms, after_ms + GRACE_MS + lost_ms));
     results.stored_permitted = page.stored_now().await;
     results.has_chosen = true;
-    page.read_for(setting.observation).await;
-    Ok(())
+    page.read_for(setting.observation).await
 }
 
 /// Addresses that the page names, in one answer, because a page that is busy answers none.
@@ -233,12 +234,12 @@ async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Re
     }
     // The browser forgets the servers of a page that has ended.
     results.webrtc_servers = webrtc_servers(page).await;
-    page.leave().await;
+    let left = page.leave().await;
     results.ended_ms = Some(monotonic_ms());
     let host = host_of(setting.url.as_str()).unwrap_or_default();
     let (stored, read) = page.stored_at_end(&Site::of_host(&host), setting.url).await;
     results.stored = stored;
-    read
+    read.and(left)
 }
 
 async fn tag(page: &Page) -> Option<TagSeen> {
