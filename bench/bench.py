@@ -4,7 +4,7 @@
     make bench                     everything
     python3 bench/bench.py tag     only the named measurements: tag, record, repeats, webhooks,
                                    check, read, console, proof, tenants, memory, popup; and
-                                   stock and cluster, which run only if they are named
+                                   watch, stock and cluster, which run only if they are named
                                    (cluster needs a PostgreSQL with Citus)
 
 The speed of a machine varies. So bench/runs.json contains the last three runs of every measurement, and the table
@@ -24,14 +24,14 @@ from servers import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 PARTS = ["tag", "record", "repeats", "webhooks", "check", "read", "console", "proof", "tenants",
          "memory", "popup"]
 # These take long, and run only if they are named.
-LONG_PARTS = ["stock", "cluster"]
+LONG_PARTS = ["watch", "stock", "cluster"]
 # The last runs of every measurement, the newest last.
 KEPT = ROOT / "bench/runs.json"
 RUNS = 3
 HEAD = """# Measured beside what people would use instead
 
 Written by `make bench`, which installs and runs everything itself. Within a run every ratio is the
-median of ratios of turns on the same machine, at least five after one that warms up; each row is the
+median of ratios of turns on the same machine, at least five (three for `watch`) after one that warms up; each row is the
 median of up to three runs, at different hours where their times say so, with the lowest and the highest
 in brackets (`bench/runs.json` has them all). Load
 generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
