@@ -245,7 +245,8 @@ async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
         assert!(page.contains(text), "{text}: {page}");
     }
     let list = format!("/console/sites/{}/requests", site.pixel_id);
-    assert!(browser.page(&list).await.contains("a person, by email"));
+    let row = |title: &str| format!("<bdi>{title}</bdi></a> <span class=\"soft\">by email</span>");
+    assert!(browser.page(&list).await.contains(&row("A")));
     assert!(browser.page(&found).await.contains("Received on 1 March 2026"));
     let complete = format!("{request}/complete");
     let done = browser.submit(&request, &complete, &[("host", "ann.example")]).await;
@@ -253,4 +254,29 @@ async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
     let closed = browser.page(&format!("{list}?status=completed")).await;
     assert!(closed.contains("Erased: one receipt, one contact"), "{closed}");
     assert_eq!(app.check(&site.pixel_id, "v1").await["reason"], "no_consent_record");
+}
+
+#[tokio::test]
+async fn requests_by_mail_of_two_people_can_be_told_apart() {
+    let (app, ann, site) = app_with_site().await;
+    let people = json!([
+        {"hem": hem(1), "contact": {"first_name": "Zoe", "last_name": "Blue"}},
+        {"hem": hem(2), "contact": {"email": "kim@mail.example"}},
+    ]);
+    app.store(&ann.key, &site.pixel_id, people).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let contacts = format!("/console/sites/{}/contacts", site.pixel_id);
+    // Nothing is stored of the third.
+    for (number, title) in [(1, "Zoe Blue"), (2, "kim@mail.example"), (3, &hem(3)[..12])] {
+        let found = format!("{contacts}/find?hem={}", hem(number));
+        let record = format!("{contacts}/{}/request", hem(number));
+        let recorded = browser.submit(&found, &record, &[("received_on", "2026-03-01")]).await;
+        assert_eq!(recorded.status, 303, "{}", recorded.text);
+        let request = browser.page(recorded.header("location").unwrap()).await;
+        assert!(request.contains(&format!("<bdi>{title}</bdi></a>")), "{title}: {request}");
+        let list = browser.page(&format!("/console/sites/{}/requests", site.pixel_id)).await;
+        assert!(list.contains(&format!("<bdi>{title}</bdi></a>")), "{title}: {list}");
+    }
+    let person = browser.page(&format!("{contacts}/find?hem={}", hem(1))).await;
+    assert!(person.contains("<h1>Zoe Blue"), "{person}");
 }

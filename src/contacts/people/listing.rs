@@ -67,7 +67,7 @@ impl Listing {
         Ok(Self { is_cut, ..Self::new(infra, pixel_id, pool, source) })
     }
 
-    /// Reads these people from the primary, because they are about to be changed.
+    /// Reads these people from the primary, which has every change.
     pub async fn of_people(infra: &Infra, pixel_id: &PixelId, hems: &[Hem]) -> Result<Self> {
         let ids = {
             let mut connection = infra.pool.acquire().await?;

@@ -1,6 +1,7 @@
 //! People of a pixel as a list that is ordered and searched, for the console.
 
 pub mod filter;
+pub mod finding;
 pub mod listing;
 
 use self::filter::PeopleRequest;

@@ -77,7 +77,8 @@ async fn person_screen(
         problem,
         error: wrong,
     };
-    let screen = screen(pixel, "console/person.html", tr("A person"));
+    let title = person.as_ref().map(|person| Message::plain(person.title()));
+    let screen = screen(pixel, "console/person.html", title.unwrap_or(tr("A person")));
     Ok(member.screen_with_status(status, screen, content))
 }
 

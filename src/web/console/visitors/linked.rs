@@ -1,9 +1,12 @@
 //! The links from a visitor to the people and the requests behind it.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::person_words::rows;
+use super::person_words::{person_of, rows};
+use crate::contacts::people::finding::{FindPeople, OfPeople};
 use crate::contacts::reading::finding::OfContact;
 use crate::contacts::reading::of_visitor::{FindContactsOfVisitor, VisitorContacts};
 use crate::erasure::contact::FindRequestsOfPerson;
@@ -12,6 +15,8 @@ use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView, ReceivedBy}
 use crate::erasure::visitor::OfVisitor;
 use crate::error::{Error, Result};
 use crate::infra::templates::Message;
+use crate::types::hem::Hem;
+use crate::types::ids::PixelId;
 use crate::web::console::kit::member::Member;
 
 /// The people of a visitor with their fields; none while the account may not read contacts.
@@ -27,6 +32,23 @@ pub async fn people_of(
         found => found?,
     };
     rows(&contacts)
+}
+
+/// The names or addresses of those of these people who are stored; none while the account may not read contacts.
+pub async fn titles_of(
+    member: &Member<'_>,
+    pixel_id: &PixelId,
+    hems: Vec<Hem>,
+) -> Result<HashMap<Hem, String>> {
+    if hems.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let people = OfPeople { pixel_id: pixel_id.clone(), hems };
+    let contacts = match member.ask::<FindPeople>(people).await {
+        Err(Error::NotInGoodStanding) => Vec::new(),
+        found => found?,
+    };
+    contacts.iter().map(|contact| Ok((contact.hem, person_of(contact)?.title()))).collect()
 }
 
 /// The erasure requests of a visitor, newest first.

@@ -30,12 +30,12 @@ impl Person {
     }
 
     /// The name, composed of its parts if necessary, the address or the beginning of the hash.
-    fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let parts = ["first_name", "last_name"].iter().filter_map(|name| self.field(name));
         let composed = parts.collect::<Vec<_>>().join(" ");
         let name = self.field("name").or(Some(composed).filter(|name| !name.is_empty()));
         let title = name.or_else(|| self.field("email"));
-        title.unwrap_or_else(|| self.hem.chars().take(12).collect())
+        title.unwrap_or_else(|| beginning_of(&self.hem))
     }
 
     /// The fields that are not blank: the usual ones, then the others as they were stored.
@@ -48,6 +48,11 @@ impl Person {
         });
         fields.collect()
     }
+}
+
+/// As much of a hash as tells the people of a site apart.
+pub fn beginning_of(hem: &str) -> String {
+    hem.chars().take(12).collect()
 }
 
 pub fn row(person: &Person) -> Value {

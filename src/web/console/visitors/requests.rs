@@ -1,9 +1,12 @@
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use super::linked::{due_day, people_of, requested_day};
+use super::linked::{due_day, people_of, requested_day, titles_of};
+use super::person_words::beginning_of;
 use crate::contacts::reading::finding::OfContact;
 use crate::erasure::contact::CountPerson;
 use crate::erasure::finding::FindErasureRequest;
@@ -17,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
+use crate::types::hem::Hem;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -68,10 +72,13 @@ async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         limit: Some("50".to_owned()),
     };
     let page = member.ask::<ListErasureRequests>(request).await?;
+    let hems = page.requests.iter().filter_map(|request| request.hem).collect();
+    let titles = titles_of(&member, &pixel.pixel_id, hems).await?;
     let now = member.app.infra.clock.now();
+    let rows = page.requests.iter().map(|request| row(request, &titles, now));
     let content = context! {
         notice: query.get("done").and_then(notice_of),
-        rows: page.requests.iter().map(|request| row(request, now)).collect::<Vec<_>>(),
+        rows: rows.collect::<Vec<_>>(),
         next: page.next_after,
         status,
         filters: FILTERS.map(|(word, name)| json!({"word": word, "name": name})),
@@ -79,7 +86,8 @@ async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
     Ok(member.screen(screen(&pixel, "console/requests.html", tr("Requests")), content))
 }
 
-fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
+/// `titles` has the names of the people who are stored.
+fn row(request: &ErasureRequestView, titles: &HashMap<Hem, String>, now: DateTime<Utc>) -> Value {
     let left = (request.due_at.0 - now).num_days();
     let clock = match (request.status, left) {
         (ErasureRequestStatus::Open, ..0) => Some(tr("overdue")),
@@ -92,6 +100,7 @@ fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
         "id": request.request_id,
         "visitor_id": request.visitor_id,
         "hem": request.hem,
+        "person": request.hem.map(|hem| title(hem, titles)),
         "by_mail": request.received_by == ReceivedBy::Mail,
         "asked": requested_day(request),
         "due": due_day(request),
@@ -101,6 +110,10 @@ fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
         "reason": request.reason,
         "erased": request.erased.as_ref().map(of_visitor),
     })
+}
+
+fn title(hem: Hem, titles: &HashMap<Hem, String>) -> String {
+    titles.get(&hem).cloned().unwrap_or_else(|| beginning_of(&hem.to_hex()))
 }
 
 async fn open_request(
@@ -146,7 +159,9 @@ async fn answer_screen(
     let stored = of_visitor(&stored);
     let more = serde_json::to_value(more).unwrap_or_default();
     let answers = answers(&request, pixel);
-    let row = row(&request, member.app.infra.clock.now());
+    let hems = request.hem.into_iter().collect();
+    let titles = titles_of(member, &pixel.pixel_id, hems).await?;
+    let row = row(&request, &titles, member.app.infra.clock.now());
     let content = context! {
         request: row, stored, people, answers, error: &more["error"], field: &more["field"],
     };
