@@ -9,6 +9,9 @@ pub struct Initiator {
     pub line: u64,
 }
 
+/// The protocol's resource type of a request without another.
+pub const OTHER: &str = "Other";
+
 /// The protocol's account of one request.
 #[derive(Clone, Debug)]
 pub struct Cause {
@@ -23,7 +26,7 @@ impl Cause {
     /// Reads the parameters of `Network.requestWillBeSent`.
     pub fn of(params: &Value) -> Self {
         Self {
-            resource: params["type"].as_str().unwrap_or("Other").to_owned(),
+            resource: params["type"].as_str().unwrap_or(OTHER).to_owned(),
             is_preload: params["request"]["isLinkPreload"].as_bool().unwrap_or(false),
             initiator: initiator(&params["initiator"]),
         }

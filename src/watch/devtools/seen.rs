@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::causes::Cause;
+use super::causes::{Cause, OTHER};
 use crate::watch::site::shortened;
 
 /// Requests beyond this number are in the network log only.
@@ -71,7 +71,11 @@ impl Seen {
             if cause.resource == "Preflight" {
                 return;
             }
-            self.causes.entry(url.to_owned()).or_insert(cause);
+            let known = self.causes.entry(url.to_owned()).or_insert_with(|| cause.clone());
+            // The request of a worker is sometimes first reported without its type.
+            if known.resource == OTHER {
+                known.resource = cause.resource;
+            }
         }
     }
 
