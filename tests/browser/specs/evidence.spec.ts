@@ -94,6 +94,26 @@ test('an owner downloads the evidence of a choice, and it is checked without a n
     await expect(verdict.getByRole('heading')).toHaveText('Proof valid');
     expect(await accessibilityProblems(page)).toEqual([]);
     await screenshot(page, 'evidence-verified');
+
+    await expect(verdict).toContainText('README.txt, evidence.html and pictures are for reading');
+    const altered = async (name: string, change: (text: string) => string): Promise<string> => {
+      const text = await readFile(join(folder, name), 'utf8');
+      expect(change(text)).not.toBe(text);
+      await writeFile(join(folder, 'altered', name), change(text));
+      const path = join(folder, `altered-${name}.zip`);
+      execFileSync('python3', ['-m', 'zipfile', '-c', path, join(folder, 'altered') + '/']);
+      await writeFile(join(folder, 'altered', name), text);
+      return path;
+    };
+    execFileSync('python3', ['-m', 'zipfile', '-e', zip, join(folder, 'altered')]);
+    const refusal = await altered('receipt.json', (text) => text.replace('"accepted"', '"declined"'));
+    await page.getByLabel('Proof file').setInputFiles(refusal);
+    await expect(verdict.getByRole('heading')).toHaveText('The proof is broken');
+    await expect(verdict).toContainText('receipt.json in the ZIP does not fit');
+    const otherKey = await altered('log-key.txt', (text) => text.replace(/.\n$/, '\n'));
+    await page.getByLabel('Proof file').setInputFiles(otherKey);
+    await expect(verdict.getByRole('heading')).toHaveText('Proof valid');
+    await expect(verdict).toContainText('log-key.txt in the ZIP is not the key that you entered');
   } finally {
     await service.stop();
     await database.drop();
