@@ -84,8 +84,9 @@ impl Capability for AddErasureRequest {
             }
         };
         let request_id = uuid_v7(now);
+        let due_at = requested_at + TIME;
         let new =
-            MailedRequest { pixel_id, request_id, hem, requested_at, due_at: requested_at + TIME };
+            MailedRequest { pixel_id, request_id, hem, requested_at, due_at, recorded_at: now };
         let mut transaction = infra.pool.begin().await?;
         lock_pixel(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let kept = store::insert_mailed(&mut transaction, &new).await?;

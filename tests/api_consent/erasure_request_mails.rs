@@ -74,6 +74,20 @@ async fn without_an_open_request_nobody_is_mailed() {
 }
 
 #[tokio::test]
+async fn a_request_that_the_owner_has_recorded_is_only_reminded_of() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("erasure");
+    let ann = app.mailed_account(&email).await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    confirm_install(&app, &site.pixel_id).await;
+    let path = format!("/v1/pixels/{}/erasure-requests", site.pixel_id);
+    app.post_as(&ann.key, &path, json!({"hem": "1".repeat(64)})).await.expect(201);
+    mails_after(&app, Duration::days(1), &email, 1).await;
+    let mails = mails_after(&app, Duration::days(23), &email, 2).await;
+    assert!(mails[1].starts_with("Erasure requests are due on"), "{}", mails[1]);
+}
+
+#[tokio::test]
 async fn erasing_the_only_visitor_of_a_pixel_counts_as_its_use() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;

@@ -124,7 +124,7 @@ async fn a_person_is_found_erased_and_refused() {
     let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
     let done = format!("{address}?done=erased&receipts=0&contacts=1&days=0");
     leads_to(&erased, &done);
-    assert!(browser.page(&done).await.contains("The person is erased: no receipts, one contact"));
+    assert!(browser.page(&done).await.contains("The person is erased: one contact"));
     assert!(browser.page(&find(1)).await.contains("No data about this person is stored"));
     assert_eq!(app.all_contacts(&ann.key, &other).await.len(), 2);
 
@@ -205,7 +205,7 @@ async fn a_person_is_erased_with_the_choices_behind_the_contact_which_the_page_c
     let address = format!("/console/sites/{}/contacts", site.pixel_id);
     let find = |number| format!("{address}/find?hem={}", hem(number));
     let page = browser.page(&find(1)).await;
-    assert!(page.contains("has of this person: one receipt, one contact and no notes"), "{page}");
+    assert!(page.contains("has of this person: one receipt and one contact"), "{page}");
     let erase = format!("{address}/{}/erase", hem(1));
     let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
     leads_to(&erased, &format!("{address}?done=erased&receipts=1&contacts=1&days=0"));
@@ -238,7 +238,7 @@ async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
     let page = browser.page(&request).await;
     for text in [
         "31 March 2026",
-        "of this person: one receipt, one contact and no notes",
+        "of this person: one receipt and one contact",
         "on 1 March 2026 you asked us to erase your personal data",
         "complain to a data protection authority",
     ] {
@@ -250,9 +250,15 @@ async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
     assert!(browser.page(&found).await.contains("Received on 1 March 2026"));
     let complete = format!("{request}/complete");
     let done = browser.submit(&request, &complete, &[("host", "ann.example")]).await;
-    leads_to(&done, &format!("{list}?status=completed&done=erased"));
+    leads_to(&done, &format!("{request}?done=erased-mailed"));
+    let answer = browser.page(&format!("{request}?done=erased-mailed")).await;
+    for text in
+        ["Now send the answer below", "on 1 March 2026 you asked us", "data-copy=\"answer\""]
+    {
+        assert!(answer.contains(text), "{text}: {answer}");
+    }
     let closed = browser.page(&format!("{list}?status=completed")).await;
-    assert!(closed.contains("Erased: one receipt, one contact"), "{closed}");
+    assert!(closed.contains("one receipt and one contact"), "{closed}");
     assert_eq!(app.check(&site.pixel_id, "v1").await["reason"], "no_consent_record");
 }
 
@@ -279,4 +285,25 @@ async fn requests_by_mail_of_two_people_can_be_told_apart() {
     }
     let person = browser.page(&format!("{contacts}/find?hem={}", hem(1))).await;
     assert!(person.contains("<h1>Zoe Blue"), "{person}");
+}
+
+#[tokio::test]
+async fn the_answer_to_a_refused_request_by_mail_names_the_reason() {
+    let (app, ann, site) = app_with_site().await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let contacts = format!("/console/sites/{}/contacts", site.pixel_id);
+    let (found, record) =
+        (format!("{contacts}/find?hem={}", hem(1)), format!("{contacts}/{}/request", hem(1)));
+    let recorded = browser.submit(&found, &record, &[("received_on", "2026-03-01")]).await;
+    let request = recorded.header("location").unwrap().to_owned();
+    let reason = "The invoice must be kept for ten years.";
+    let refuse = format!("{request}/refuse");
+    let refused = browser.submit(&request, &refuse, &[("reason", reason)]).await;
+    leads_to(&refused, &format!("{request}?done=refused-mailed"));
+    let answer = browser.page(&request).await;
+    let mail = answer.split("<textarea").nth(1).and_then(|rest| rest.split("</textarea>").next());
+    assert!(mail.is_some_and(|mail| mail.contains(reason)), "{answer}");
+    assert!(!answer.contains("[the reason that you enter above]"), "{answer}");
+    let list = browser.page(&format!("/console/sites/{}/requests?status=refused", site.pixel_id));
+    assert!(list.await.contains("Refused on 10 March 2026"));
 }

@@ -43,14 +43,16 @@ pub struct MailedRequest<'a> {
     pub hem: Hem,
     pub requested_at: DateTime<Utc>,
     pub due_at: DateTime<Utc>,
+    pub recorded_at: DateTime<Utc>,
 }
 
-/// Inserts a request that was received by email. If the person has an open one, returns its id.
+/// Inserts a request that was received by email. If the person has an open one, returns its id. No mail
+/// announces it: the account has recorded it itself.
 pub async fn insert_mailed(connection: &mut PgConnection, new: &MailedRequest<'_>) -> Result<Uuid> {
     let request_id = query_scalar!(
         "INSERT INTO erasure_requests
-             (pixel_id, request_id, hem, received_by, requested_at, due_at)
-         VALUES ($1, $2, $3, 'mail', $4, $5)
+             (pixel_id, request_id, hem, received_by, requested_at, due_at, told_at)
+         VALUES ($1, $2, $3, 'mail', $4, $5, $6)
          ON CONFLICT (pixel_id, hem) WHERE status = 'open' AND hem IS NOT NULL
          DO UPDATE SET hem = excluded.hem
          RETURNING request_id",
@@ -59,6 +61,7 @@ pub async fn insert_mailed(connection: &mut PgConnection, new: &MailedRequest<'_
         new.hem as Hem,
         new.requested_at,
         new.due_at,
+        new.recorded_at,
     )
     .fetch_one(connection)
     .await?;

@@ -68,18 +68,17 @@ pub fn price() -> Message {
 }
 
 pub fn of_visitor(rows: &ErasedRows) -> Message {
-    Message::List(vec![
-        counted(rows.receipts, [tr("no receipts"), tr("one receipt"), tr("{{ number }} receipts")]),
-        counted(rows.contacts, [tr("no contacts"), tr("one contact"), tr("{{ number }} contacts")]),
-        counted(
-            rows.days_shown,
-            [
-                tr("no notes that the popup was shown"),
-                tr("one note that the popup was shown"),
-                tr("{{ number }} notes that the popup was shown"),
-            ],
-        ),
-    ])
+    let parts = [
+        (rows.receipts, [tr("one receipt"), tr("{{ number }} receipts")]),
+        (rows.contacts, [tr("one contact"), tr("{{ number }} contacts")]),
+        (rows.days_shown, [tr("one impression"), tr("{{ number }} impressions")]),
+    ];
+    let stored = parts.into_iter().filter(|(count, _)| *count > 0);
+    let named = stored.map(|(count, [one, more])| counted(count, [Message::plain(""), one, more]));
+    match named.collect::<Vec<_>>() {
+        none if none.is_empty() => tr("nothing"),
+        named => Message::List(named),
+    }
 }
 
 #[cfg(test)]
@@ -91,11 +90,9 @@ mod tests {
     fn a_count_is_written_in_words() {
         let counts = [0, 1, 2_000].map(|many| in_english(&sites(many)));
         assert_eq!(counts, ["no sites", "one site", "2,000 sites"]);
-        let rows = ErasedRows { receipts: 1, contacts: 0, days_shown: 2 };
-        assert_eq!(
-            in_english(&of_visitor(&rows)),
-            "one receipt, no contacts and 2 notes that the popup was shown"
-        );
+        let rows = |receipts, days_shown| ErasedRows { receipts, contacts: 0, days_shown };
+        assert_eq!(in_english(&of_visitor(&rows(1, 2))), "one receipt and 2 impressions");
+        assert_eq!(in_english(&of_visitor(&rows(0, 0))), "nothing");
     }
 
     #[test]

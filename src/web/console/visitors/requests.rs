@@ -50,6 +50,8 @@ fn notice_of(done: &str) -> Option<Message> {
     match done {
         "erased" => Some(tr("The visitor was erased. The list shows what was erased.")),
         "refused" => Some(tr("The request is refused, with your reason.")),
+        "erased-mailed" => Some(tr("The person is erased. Now send the answer below.")),
+        "refused-mailed" => Some(tr("The request is refused. Now send the answer below.")),
         _ => None,
     }
 }
@@ -94,7 +96,7 @@ fn row(request: &ErasureRequestView, titles: &HashMap<Hem, String>, now: DateTim
         (ErasureRequestStatus::Open, 0) => Some(tr("due today")),
         (ErasureRequestStatus::Open, 1) => Some(tr("1 day left")),
         (ErasureRequestStatus::Open, left) => Some(tr("{{ many }} days left").with("many", left)),
-        _ => request.closed_at.map(|time| Message::DayOf(time.0)),
+        _ => None,
     };
     json!({
         "id": request.request_id,
@@ -105,6 +107,7 @@ fn row(request: &ErasureRequestView, titles: &HashMap<Hem, String>, now: DateTim
         "asked": requested_day(request),
         "due": due_day(request),
         "clock": clock,
+        "closed": request.closed_at.map(|time| Message::DayOf(time.0)),
         "is_late": request.status == ErasureRequestStatus::Open && left < 7,
         "status": request.status,
         "reason": request.reason,
@@ -116,23 +119,16 @@ fn title(hem: Hem, titles: &HashMap<Hem, String>) -> String {
     titles.get(&hem).cloned().unwrap_or_else(|| beginning_of(&hem.to_hex()))
 }
 
-async fn open_request(
-    member: &Member<'_>,
+#[get("/console/sites/<pixel_id>/requests/<request_id>")]
+async fn answer(
+    member: Member<'_>,
     pixel_id: &str,
     request_id: &str,
-) -> Result<ErasureRequestView> {
-    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
-    let found = member.ask::<FindErasureRequest>(request).await?;
-    match found.status {
-        ErasureRequestStatus::Open => Ok(found),
-        _ => Err(Error::ErasureRequestNotFound),
-    }
-}
-
-#[get("/console/sites/<pixel_id>/requests/<request_id>")]
-async fn answer(member: Member<'_>, pixel_id: &str, request_id: &str) -> Result<Reply, Refusal> {
+    query: Query,
+) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
-    answer_screen(&member, 200, &pixel, request_id, context! {}).await
+    let notice = query.get("done").and_then(notice_of);
+    answer_screen(&member, 200, &pixel, request_id, context! { notice }).await
 }
 
 async fn answer_screen(
@@ -142,8 +138,19 @@ async fn answer_screen(
     request_id: &str,
     more: impl serde::Serialize,
 ) -> Result<Reply, Refusal> {
-    let request = open_request(member, pixel.pixel_id.as_str(), request_id).await?;
     let pixel_id = pixel.pixel_id.to_string();
+    let of_request = OfRequest { pixel_id: pixel_id.clone(), request_id: request_id.to_owned() };
+    let request = member.ask::<FindErasureRequest>(of_request).await?;
+    let more = serde_json::to_value(more).unwrap_or_default();
+    let answers = answers(&request, pixel);
+    let hems = request.hem.into_iter().collect();
+    let titles = titles_of(member, &pixel.pixel_id, hems).await?;
+    let row = row(&request, &titles, member.app.infra.clock.now());
+    if request.status != ErasureRequestStatus::Open {
+        let content = context! { request: row, answers, notice: &more["notice"] };
+        let screen = screen(pixel, "console/closed_request.html", tr("Erasure request"));
+        return Ok(member.screen_with_status(status, screen, content));
+    }
     let (people, stored) = match (&request.visitor_id, request.hem) {
         (Some(visitor_id), _) => {
             let people = people_of(member, &pixel_id, visitor_id.as_str()).await?;
@@ -157,11 +164,6 @@ async fn answer_screen(
         (None, None) => return Err(Error::ErasureRequestNotFound.into()),
     };
     let stored = of_visitor(&stored);
-    let more = serde_json::to_value(more).unwrap_or_default();
-    let answers = answers(&request, pixel);
-    let hems = request.hem.into_iter().collect();
-    let titles = titles_of(member, &pixel.pixel_id, hems).await?;
-    let row = row(&request, &titles, member.app.infra.clock.now());
     let content = context! {
         request: row, stored, people, answers, error: &more["error"], field: &more["field"],
     };
@@ -169,7 +171,8 @@ async fn answer_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// The paragraphs of the mails with which the owner answers a request by email.
+/// The paragraphs of the mails with which the owner answers a request by email: with the reason of a refusal, if
+/// it is known.
 fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
     let filled =
         |text: Message| text.with("day", requested_day(request)).with("host", &pixel.domain);
@@ -179,6 +182,7 @@ fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
     let refused = filled(tr(
         "on {{ day }} you asked us to erase your personal data on {{ host }}. We cannot do so, for this reason:",
     ));
+    let reason = request.reason.as_deref().map(Message::plain);
     json!({
         "erased": [
             tr("Hello,"),
@@ -188,7 +192,7 @@ fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
         "refused": [
             tr("Hello,"),
             refused,
-            tr("[the reason that you enter above]"),
+            reason.unwrap_or(tr("[the reason that you enter above]")),
             tr("You can complain about this to a data protection authority, and you can go to court."),
         ],
     })
@@ -208,8 +212,8 @@ async fn complete(
         return answer_screen(&member, 400, &pixel, request_id, more).await;
     }
     let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
-    member.ask::<CompleteErasureRequest>(request).await?;
-    Ok(Reply::to(format!("/console/sites/{pixel_id}/requests?status=completed&done=erased")))
+    let closed = member.ask::<CompleteErasureRequest>(request).await?;
+    Ok(after(pixel_id, &closed, "completed", "erased"))
 }
 
 #[post("/console/sites/<pixel_id>/requests/<request_id>/refuse", data = "<form>")]
@@ -223,13 +227,20 @@ async fn refuse(
     let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
     let refusal = ErasureRefusal { reason: Some(form.text("reason")) };
     match member.ask::<RefuseErasureRequest>(RefuseRequest { request, refusal }).await {
-        Ok(_) => {
-            Ok(Reply::to(format!("/console/sites/{pixel_id}/requests?status=refused&done=refused")))
-        }
+        Ok(closed) => Ok(after(pixel_id, &closed, "refused", "refused")),
         Err(error @ (Error::ReasonRequired | Error::Validation(_))) => {
             let more = context! { error: sentence(&error), field: "reason" };
             answer_screen(&member, error.status(), &pixel, request_id, more).await
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The list after a request is closed; for a request by email, the answer that is to be sent.
+fn after(pixel_id: &str, closed: &ErasureRequestView, status: &str, done: &str) -> Reply {
+    let (list, id) = (format!("/console/sites/{pixel_id}/requests"), closed.request_id);
+    Reply::to(match closed.received_by {
+        ReceivedBy::Page => format!("{list}?status={status}&done={done}"),
+        ReceivedBy::Mail => format!("{list}/{id}?done={done}-mailed"),
+    })
 }
