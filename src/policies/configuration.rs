@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::configured::Configured;
 use super::consent_request::{ConsentRequest, ConsentSettings};
+use super::policy::Policy;
 use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
 use super::screenshots::due;
@@ -224,6 +225,10 @@ pub struct ConsentOutcome {
     pub visitors_asked_again: bool,
     /// The privacy notice that visitors read, in English.
     pub notice: String,
+    /// Of which the console shows the notice in other languages.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub policy: Policy,
     #[serde(flatten)]
     pub configured: Configured,
 }
@@ -278,6 +283,7 @@ impl Capability for ConfigureConsent {
             dry_run,
             visitors_asked_again: revised.revision.asks_again(),
             notice: notice::plain_text(&revised.revision.policy, locales::english()),
+            policy: revised.revision.policy,
             configured: revised.configured,
         })
     }

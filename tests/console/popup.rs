@@ -82,7 +82,7 @@ async fn the_published_policy_has_the_submitted_values_and_the_form_shows_them_a
     assert!(looked.text.contains("Two &lt;Ltd&gt;") && looked.text.contains("Shop Ltd"));
     assert_eq!(scene.configuration().await["versions"], json!([]), "nothing is stored yet");
     let published = scene.send("publish", ALL).await;
-    leads_to(&published, &format!("/console/sites/{}/install", scene.pixel));
+    leads_to(&published, &format!("/console/sites/{}/install?done=published", scene.pixel));
     let again = scene.send("publish", ALL).await;
     leads_to(&again, &format!("{}?done=published", scene.address()));
     let now = scene.configuration().await;
@@ -194,7 +194,7 @@ async fn an_incomplete_notice_is_published_only_after_one_more_confirmation() {
         ],
     ];
     let published = browser.submit(&address, &address, &complete.concat()).await;
-    leads_to(&published, &format!("/console/sites/{}/install", scene.pixel));
+    leads_to(&published, &format!("/console/sites/{}/install?done=published", scene.pixel));
 }
 
 #[tokio::test]

@@ -74,6 +74,7 @@ pub struct OfSite {
 #[derive(Serialize)]
 pub struct Frame<'a, T> {
     signed_in: &'a str,
+    account_name: &'a str,
     form_token: &'a str,
     own_role: Scope,
     /// Whether the member may use some sites only.
@@ -133,6 +134,7 @@ impl<'a, T> Frame<'a, T> {
         };
         Self {
             signed_in: &member.address,
+            account_name: &member.account.display_name,
             form_token,
             own_role: member.role,
             is_restricted: !member.sites.are_all(),

@@ -109,6 +109,7 @@ async fn install_screen(
 
 fn notice_of(done: &str) -> Option<Message> {
     match done {
+        "published" => Some(tr("Published. Now put the snippet on your site.")),
         "mailed" => Some(tr("The snippet has been sent to the developer.")),
         "moved" => {
             Some(tr("The site has moved to this domain. Put the same snippet on its pages."))

@@ -7,6 +7,7 @@ use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
 use super::install::find;
+use crate::http::html::Reader;
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::policies::screenshots::due;
@@ -30,10 +31,16 @@ const ALL: &str = "200";
 
 /// The pictures of the popup in one language, form by form.
 #[get("/console/sites/<pixel_id>/popup/screenshots")]
-async fn screenshots(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+async fn screenshots(
+    member: Member<'_>,
+    pixel_id: &str,
+    query: Query,
+    reader: Reader,
+) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     let language = query.present("language").and_then(locales::named);
-    let language = language.unwrap_or_else(locales::english);
+    let language =
+        language.or_else(|| locales::named(reader.language.tag)).unwrap_or_else(locales::english);
     let request = PageRequest {
         pixel_id: pixel_id.to_owned(),
         language: Some(language.lang.clone()),

@@ -14,6 +14,7 @@ use self::words::{CORNERS, POSITIONS, channel_name, place_option, purpose_text};
 use super::install::find;
 use super::notice_diff::{Passage, passages};
 use crate::error::{Error, Result};
+use crate::http::html::Reader;
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
@@ -24,7 +25,7 @@ use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::types::consent::{Channel, ControllerType, Purpose};
-use crate::types::locales;
+use crate::types::locales::{self, Locale};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -127,7 +128,12 @@ fn channels() -> Vec<Value> {
 }
 
 #[post("/console/sites/<pixel_id>/popup", data = "<form>")]
-async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+async fn save(
+    member: Member<'_>,
+    pixel_id: &str,
+    form: Form,
+    reader: Reader,
+) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;
     let fields = Fields::read(&form);
     let step = form.get("step").unwrap_or_default();
@@ -146,12 +152,16 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
     match member.ask::<ConfigureConsent>(request).await {
         // After the first publication, the next step is the snippet.
         Ok(_) if publishes && !pixel.consent_enabled => {
-            Ok(Reply::to(format!("/console/sites/{pixel_id}/install")))
+            Ok(Reply::to(format!("/console/sites/{pixel_id}/install?done=published")))
         }
         Ok(_) if publishes => {
             Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=published")))
         }
-        Ok(outcome) => Ok(review_screen(&member, &pixel, &fields, outcome, is_unconfirmed).await?),
+        Ok(outcome) => {
+            let language = locales::named(reader.language.tag).unwrap_or_else(locales::english);
+            let draft = Draft { fields: &fields, outcome, language, is_unconfirmed };
+            Ok(review_screen(&member, &pixel, draft).await?)
+        }
         Err(error) if error.status() == 400 => {
             let more = context! { error: sentence(&error), field: field_of(&error) };
             Ok(form_screen(&member, 400, &pixel, &fields, more))
@@ -160,13 +170,18 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
     }
 }
 
-async fn review_screen(
-    member: &Member<'_>,
-    pixel: &PixelView,
-    fields: &Fields,
+/// What would be published.
+struct Draft<'a> {
+    fields: &'a Fields,
     outcome: ConsentOutcome,
+    /// The language in which the member reads the notice.
+    language: &'static Locale,
+    /// Whether the member wanted to publish it although information is missing.
     is_unconfirmed: bool,
-) -> Result<Reply> {
+}
+
+async fn review_screen(member: &Member<'_>, pixel: &PixelView, draft: Draft<'_>) -> Result<Reply> {
+    let Draft { fields, outcome, language, is_unconfirmed } = draft;
     let now = configuration(member, pixel.pixel_id.as_str()).await?;
     let configured = &outcome.configured;
     let is_first = configured.policy_version == 1 && !pixel.consent_enabled;
@@ -184,21 +199,24 @@ async fn review_screen(
         is_first,
         asks: pixel.consent_enabled,
         changes,
-        passages: marked_notice(member, pixel, &now, &outcome).await?,
+        notice_lang: &language.lang,
+        passages: marked_notice(member, pixel, &now, &outcome, language).await?,
     };
     let status = if is_unconfirmed { 400 } else { 200 };
     let screen = screen(pixel, "console/popup_confirm.html", tr("Review changes"));
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// The notice in English, with its differences from the newest version.
+/// The notice in a language, with its differences from the newest version.
 async fn marked_notice(
     member: &Member<'_>,
     pixel: &PixelView,
     now: &ConsentConfiguration,
     outcome: &ConsentOutcome,
+    language: &Locale,
 ) -> Result<Vec<Passage>> {
-    let ConsentOutcome { notice, configured, .. } = outcome;
+    let ConsentOutcome { policy, configured, .. } = outcome;
+    let notice = &plain_text(policy, language);
     let infra = &member.app.infra;
     let before = match now.versions.first() {
         Some(newest) if newest.policy_hash != configured.policy_hash => {
@@ -215,7 +233,7 @@ async fn marked_notice(
         shares_subdomains: now.share_subdomains,
         ..before
     };
-    Ok(passages(&plain_text(&before, locales::english()), notice))
+    Ok(passages(&plain_text(&before, language), notice))
 }
 
 fn field_of(error: &Error) -> String {
