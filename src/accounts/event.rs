@@ -57,6 +57,8 @@ text_enum! {
         /// A link that shows the overview without a sign-in was made or revoked.
         SharedLinkCreated = "shared_link_created",
         SharedLinkRevoked = "shared_link_revoked",
+        /// The time zone of a site's statistics was changed.
+        TimeZoneChanged = "time_zone_changed",
         PixelCreated = "pixel_created",
         PixelDeleted = "pixel_deleted",
         /// The pixel's site moved to another domain; the move ended, or was taken back.
@@ -93,7 +95,7 @@ pub struct EventView {
     /// `passkey_added`, `passkey_removed`, `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `watch_changed`, `shared_link_created`, `shared_link_revoked`,
-    /// `pixel_created`, `pixel_deleted`, `pixel_moved`, `move_ended`, `move_cancelled`, `visitor_erased`,
+    /// `time_zone_changed`, `pixel_created`, `pixel_deleted`, `pixel_moved`, `move_ended`, `move_cancelled`, `visitor_erased`,
     /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.

@@ -4,7 +4,7 @@ use chrono::{Days, NaiveDate};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::site::section;
+use super::site::{has_time_zone, section};
 use crate::accounts::find_account;
 use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
@@ -66,7 +66,12 @@ async fn notice(infra: &Infra, account_id: &AccountId, week: &Week) -> Result<Op
         let requests = requests.get(site.pixel_id.as_str());
         sections.push(section(infra, site, week.days(), requests).await?);
     }
-    let opening = tr("The week from {{ from }} to {{ to }}, counted in UTC days.");
+    let opening = match sites.iter().take(MOST_SITES).any(has_time_zone) {
+        true => tr(
+            "The week from {{ from }} to {{ to }}, counted in days of the time zone of each site, or in UTC days.",
+        ),
+        false => tr("The week from {{ from }} to {{ to }}, counted in UTC days."),
+    };
     let rest = sites.len().saturating_sub(MOST_SITES);
     let rest = (rest > 0)
         .then(|| tr("The other {{ number }} sites are in the console.").with("number", rest));

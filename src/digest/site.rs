@@ -1,11 +1,12 @@
 //! The state of a site in a digest. It contains counts only, and nothing about single visitors.
 
+use crate::accounts::mails::weekly::due_at;
 use crate::erasure::OpenCount;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::smtp::NoticeSection;
 use crate::infra::templates::{Message, tr};
-use crate::pixels::pixel::{InstallStatus, Pixel};
+use crate::pixels::pixel::{DayZone, InstallStatus, Pixel};
 use crate::receipts::daily_counts::stats::{Counts, DayCounts, count_days};
 use crate::receipts::days::DayRange;
 use crate::silence;
@@ -21,21 +22,35 @@ pub async fn section(
     days: DayRange,
     requests: Option<&OpenCount>,
 ) -> Result<NoticeSection> {
-    let stats = count_days(infra, site.pixel_id.clone(), days).await?;
+    let zone = zone_for(site, days);
+    let stats = count_days(infra, site.pixel_id.clone(), zone, days).await?;
     let (before, current) = stats.days.split_at(WEEK.min(stats.days.len()));
     let (before, current) = (total(before), total(current));
     let watch = watch(infra, site).await?;
+    let own_zone = has_time_zone(site).then(|| (tr("Time zone"), Message::plain(zone.name())));
+    let facts = vec![
+        (tr("Responses"), responses(answered(&current), answered(&before))),
+        (tr("Acceptance rate"), rate(acceptance(&current), acceptance(&before))),
+        (tr("Erasure requests"), open_requests(requests)),
+        (tr("Installation"), installation(site)),
+        (tr("Watch"), watch),
+    ];
     Ok(NoticeSection {
         title: Message::plain(site.domain.to_string()),
         url: format!("{}/console/sites/{}/overview", infra.base_url(), site.pixel_id),
-        facts: vec![
-            (tr("Responses"), responses(answered(&current), answered(&before))),
-            (tr("Acceptance rate"), rate(acceptance(&current), acceptance(&before))),
-            (tr("Erasure requests"), open_requests(requests)),
-            (tr("Installation"), installation(site)),
-            (tr("Watch"), watch),
-        ],
+        facts: own_zone.into_iter().chain(facts).collect(),
     })
+}
+
+pub fn has_time_zone(site: &Pixel) -> bool {
+    !site.day_zone().is_utc()
+}
+
+/// The time zone in which the digest counts days: UTC if the last day is not over yet in that of the site when the
+/// first digests are sent.
+fn zone_for(site: &Pixel, days: DayRange) -> DayZone {
+    let (zone, monday) = (site.day_zone(), days.to.succ_opt().unwrap_or(days.to));
+    if zone.begin_of(monday) <= due_at(monday) { zone } else { DayZone::UTC }
 }
 
 fn total(days: &[DayCounts]) -> Counts {

@@ -14,6 +14,7 @@ pub mod setup;
 pub mod snippets;
 mod store;
 pub mod test_hosts;
+pub mod time_zone;
 pub mod unused;
 pub mod usage;
 pub mod view;

@@ -13,7 +13,7 @@ const MAX_DAYS: i64 = 400;
 /// Years of four digits. Beyond them, date arithmetic or PostgreSQL may fail.
 const YEARS: RangeInclusive<i32> = 1..=9999;
 
-/// An inclusive range of UTC days.
+/// An inclusive range of days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayRange {
     pub from: NaiveDate,

@@ -1,14 +1,13 @@
 //! The storage of receipts and impressions. The tables are in one database ([`SingleDatabase`]) or are
 //! distributed over several machines ([`Cluster`](super::cluster::Cluster)).
 
-use chrono::NaiveDate;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::PgConnection;
 
 use super::check::lookup::{Lookup, find_latest};
 use super::record::writing::{Job, PlainStatements, Writer};
-use super::store::counts;
+use super::store::shown::{self, ShownOn};
 use crate::error::Result;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::types::ids::{PixelId, VisitorId};
@@ -34,7 +33,7 @@ pub trait ReceiptStorage: Send + Sync {
         &'a self,
         connection: &'a mut PgConnection,
         pixel_id: &'a PixelId,
-        day: NaiveDate,
+        shown_on: ShownOn,
         visitor_id: &'a VisitorId,
     ) -> BoxFuture<'a, Result<()>>;
 }
@@ -64,9 +63,9 @@ impl ReceiptStorage for SingleDatabase {
         &'a self,
         connection: &'a mut PgConnection,
         pixel_id: &'a PixelId,
-        day: NaiveDate,
+        shown_on: ShownOn,
         visitor_id: &'a VisitorId,
     ) -> BoxFuture<'a, Result<()>> {
-        counts::insert_shown(connection, pixel_id, day, visitor_id).boxed()
+        shown::insert_shown(connection, pixel_id, shown_on, visitor_id).boxed()
     }
 }

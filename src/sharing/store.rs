@@ -1,9 +1,10 @@
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use super::view::SharedLinkView;
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::pixels::pixel::DayZone;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
@@ -92,6 +93,14 @@ pub struct SharedSite {
     pub pixel_id: PixelId,
     pub domain: SiteHost,
     pub expires_at: DateTime<Utc>,
+    time_zone: Option<String>,
+    time_zone_from: Option<NaiveDate>,
+}
+
+impl SharedSite {
+    pub fn day_zone(&self) -> DayZone {
+        DayZone::of_stored(self.time_zone.as_deref(), self.time_zone_from)
+    }
 }
 
 /// The site of a link that works, if its account is active.
@@ -102,7 +111,8 @@ pub async fn find_site(
 ) -> Result<Option<SharedSite>> {
     let site = query_as!(
         SharedSite,
-        "SELECT pixel_id, domain, link.expires_at FROM shared_links AS link
+        "SELECT pixel_id, domain, link.expires_at, time_zone, time_zone_from
+         FROM shared_links AS link
          JOIN pixels USING (pixel_id) JOIN accounts USING (account_id)
          WHERE link.token_hash = $1 AND link.expires_at > $2 AND accounts.status = 'active'",
         token_hash,

@@ -4,7 +4,6 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::{Request, State, get};
 use serde::Serialize;
 
-use super::console::kit::day_range::Asked;
 use super::console::sites::overview::{OverviewPage, StatsReader, read_overview};
 use super::layout::page;
 use crate::app::App;
@@ -18,6 +17,7 @@ use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::infra::templates::{Message, tr};
+use crate::pixels::pixel::DayZone;
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest, count_shared};
 use crate::sharing::opening::open;
 use crate::types::ids::PixelId;
@@ -40,6 +40,7 @@ impl<'r> FromRequest<'r> for Counted {
 struct Reader<'a> {
     infra: &'a Infra,
     pixel_id: &'a PixelId,
+    zone: DayZone,
 }
 
 impl StatsReader for Reader<'_> {
@@ -47,8 +48,12 @@ impl StatsReader for Reader<'_> {
         self.infra
     }
 
+    fn zone(&self) -> DayZone {
+        self.zone
+    }
+
     async fn read(&self, request: StatsRequest) -> Result<Stats> {
-        count_shared(self.infra, self.pixel_id, &request).await
+        count_shared(self.infra, self.pixel_id, self.zone, &request).await
     }
 }
 
@@ -84,10 +89,8 @@ async fn shared_overview(
 ) -> Result<Page> {
     let infra = &app.infra;
     let Some(site) = open(infra, token).await? else { return Ok(ended()) };
-    let today = infra.clock.now().date_naive();
-    let (pixel_id, asked) = (site.pixel_id.as_str(), Asked::of(&query, today));
-    let reader = Reader { infra, pixel_id: &site.pixel_id };
-    let overview = read_overview(&reader, pixel_id, asked, today).await?;
+    let reader = Reader { infra, pixel_id: &site.pixel_id, zone: site.day_zone() };
+    let overview = read_overview(&reader, site.pixel_id.as_str(), &query).await?;
     let (status, host) = (overview.status, site.domain.to_string());
     let title = tr("Overview of {{ host }}").with("host", &host);
     let expires = Message::DayOf(site.expires_at);

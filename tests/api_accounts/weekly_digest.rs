@@ -152,3 +152,33 @@ async fn nobody_receives_a_digest_without_a_site_on_hold_or_long_after_monday() 
     are_sent(&on_hold, 0).await;
     are_sent(&without_site, 0).await;
 }
+
+#[tokio::test]
+async fn a_site_with_a_time_zone_has_its_own_days_if_its_week_is_over() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    app.pixel(&ann.key, "utc.example").await;
+    turn_on(&app, &ann).await;
+    let zone = "UPDATE pixels SET time_zone = 'Pacific/Auckland', time_zone_from = '2026-03-11'
+        WHERE account_id = $1 AND domain = 'ann.example'";
+    run(&app, zone, &ann).await;
+    // On Sunday in Auckland, and on Monday there.
+    for (time, visitor) in [("2026-03-15T10:00:00Z", "one"), ("2026-03-15T12:00:00Z", "two")] {
+        app.clock.set(time.parse::<DateTime<Utc>>().unwrap());
+        app.recorded(&site.acceptance(visitor)).await;
+    }
+    at(&app, "2026-03-16T10:00:00Z").await;
+    let first = are_sent(&ann, 1).await.remove(0);
+    says(&first, &["Pacific/Auckland", "1 (none in the week before)"]);
+    // Sunday is not over in Honolulu when the digests are sent, so the days are those of UTC.
+    let zone = "UPDATE pixels SET time_zone = 'Pacific/Honolulu'
+        WHERE account_id = $1 AND domain = 'ann.example'";
+    run(&app, zone, &ann).await;
+    at(&app, "2026-03-23T10:00:00Z").await;
+    let second = are_sent(&ann, 2).await.remove(1);
+    says(&second, &["Time zone", "0 (100% fewer than in the week before)"]);
+    let text = second.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("time zone of each site, or in UTC days"), "{text}");
+    assert!(!text.contains("Honolulu"), "{text}");
+}

@@ -3,7 +3,8 @@
 
 /// Statements that may be sent to all machines.
 pub const ASK_MANY: &[(&str, &str)] = &[
-    ("SELECT min(pixel_id) FROM consent_shown", "retention: the next pixel of all"),
+    ("SELECT min(pixel_id) FROM consent_shown WHERE", "retention: the next pixel of all"),
+    ("SELECT min(pixel_id) FROM consent_shown_local", "retention: the next pixel of all"),
     ("SELECT min(pixel_id) FROM consent_receipts", "retention: the next pixel of all"),
     ("DELETE FROM withdrawn_contacts WHERE (pixel_id, position) IN", "retention"),
     ("FROM contacts WHERE hidden_at <= $1", "erasure of hidden contacts: the pixels that have any"),
@@ -34,7 +35,10 @@ pub const BY_THE_COORDINATOR: &[(&str, &str)] = &[
     ("INSERT INTO contact_visitors", "many people at once"),
     ("INSERT INTO withdrawn_contacts", "many people at once"),
     ("INSERT INTO consent_counted", "only of a pixel that still exists"),
-    ("INSERT INTO consent_days (pixel_id, day, shown, choosers, choices) SELECT", "daily counts"),
+    (
+        "INSERT INTO consent_days (pixel_id, time_zone, day, shown, choosers, choices) SELECT",
+        "daily counts",
+    ),
 ];
 
 /// Statements for one PostgreSQL only. Where tables are distributed, the functions of the same name in

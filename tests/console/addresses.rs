@@ -179,8 +179,17 @@ async fn nobody_is_shown_a_form_that_the_role_may_not_send() {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let site = app.consent_site(&ann.key, "shop.example").await;
     let screens = [
-        "overview", "share", "choices", "popup", "contacts", "requests", "install", "test",
-        "watch", "remove",
+        "overview",
+        "share",
+        "choices",
+        "popup",
+        "contacts",
+        "requests",
+        "install",
+        "test",
+        "watch",
+        "remove",
+        "time-zone",
     ];
     let own = screens.map(|screen| format!("/console/sites/{}/{screen}", site.pixel_id));
     let account = ["", "/members", "/events", "/deliveries", "/mails", "/suppressed"];

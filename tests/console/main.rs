@@ -36,6 +36,7 @@ mod settings_and_deletion;
 mod sharing;
 mod sign_in;
 mod site_switcher;
+mod site_time_zone;
 mod sites;
 mod suppressions;
 mod test_tag;

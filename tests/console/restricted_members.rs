@@ -65,6 +65,7 @@ fn screens(receipt_id: &str) -> Vec<String> {
         "/contacts/days",
         "/move",
         "/share",
+        "/time-zone",
         "/contacts/csv?from=2026-03-01&to=2026-03-10",
         "/requests",
         "/install",
@@ -90,7 +91,14 @@ fn forms(receipt_id: &str) -> Vec<String> {
     all.extend(["complete", "refuse"].map(|rest| format!("/requests/{ID}/{rest}")));
     all.extend(["erase", "request", "suppress"].map(|rest| format!("/contacts/{hem}/{rest}")));
     all.push(format!("/choices/{receipt_id}/erase"));
-    let more = ["move/end", "move/cancel", "share/sh_unknown00/revoke", "contacts", "contacts/csv"];
+    let more = [
+        "move/end",
+        "move/cancel",
+        "share/sh_unknown00/revoke",
+        "time-zone",
+        "contacts",
+        "contacts/csv",
+    ];
     all.extend(more.map(|rest| format!("/{rest}")));
     all.extend(["selected", "selected/confirm"].map(|rest| format!("/contacts/{rest}")));
     all

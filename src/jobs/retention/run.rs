@@ -152,7 +152,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Iterates over pixels, because both tables of visitors are keyed by pixel.
+/// Iterates over pixels, because all tables of visitors are keyed by pixel.
 async fn shown(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let (mut deleted, mut last) = (0, String::new());
     while let Some(connection) = sweep.connection()
@@ -160,6 +160,18 @@ async fn shown(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     {
         deleted +=
             in_batches!(sweep, |on| store::delete_shown(on, &pixel_id, cutoffs.shown, BATCH));
+        last = pixel_id;
+    }
+    Ok(deleted + shown_local(sweep, cutoffs).await?)
+}
+
+async fn shown_local(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let (mut deleted, mut last) = (0, String::new());
+    while let Some(connection) = sweep.connection()
+        && let Some(pixel_id) = store::find_next_pixel_shown_local(connection, &last).await?
+    {
+        deleted +=
+            in_batches!(sweep, |on| store::delete_shown_local(on, &pixel_id, cutoffs.shown, BATCH));
         last = pixel_id;
     }
     Ok(deleted)

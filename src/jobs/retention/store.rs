@@ -47,6 +47,38 @@ pub async fn delete_shown(
     Ok(deleted.rows_affected())
 }
 
+pub async fn find_next_pixel_shown_local(
+    connection: &mut PgConnection,
+    after: &str,
+) -> Result<Option<String>> {
+    let pixel_id =
+        query_scalar!("SELECT min(pixel_id) FROM consent_shown_local WHERE pixel_id > $1", after)
+            .fetch_one(connection)
+            .await?;
+    Ok(pixel_id)
+}
+
+pub async fn delete_shown_local(
+    connection: &mut PgConnection,
+    pixel_id: &str,
+    before: NaiveDate,
+    limit: i64,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM consent_shown_local
+         WHERE pixel_id = $1 AND (time_zone, shown_on, visitor_id) IN (
+             SELECT time_zone, shown_on, visitor_id FROM consent_shown_local
+             WHERE pixel_id = $1 AND shown_on < $2
+             ORDER BY time_zone, shown_on, visitor_id LIMIT $3)",
+        pixel_id,
+        before,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
 pub async fn find_next_pixel_recorded(
     connection: &mut PgConnection,
     after: &str,

@@ -100,6 +100,13 @@ async fn erase_who_asked(connection: &mut PgConnection, pixel_ids: &[String]) ->
         .execute(&mut *connection)
         .await?;
         query!(
+            "DELETE FROM consent_shown_local WHERE pixel_id = $1 AND visitor_id = $2",
+            pixel_id,
+            visitor_id,
+        )
+        .execute(&mut *connection)
+        .await?;
+        query!(
             "DELETE FROM consent_receipts WHERE pixel_id = $1 AND visitor_id = $2",
             pixel_id,
             visitor_id,

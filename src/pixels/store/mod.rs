@@ -5,6 +5,7 @@ pub mod install_checks;
 pub mod moves;
 mod other_sites;
 mod public;
+mod settings;
 mod snippet_mails;
 pub mod test_hosts;
 pub mod usage;
@@ -16,6 +17,10 @@ pub use aliases::{find_first_alias, insert_alias, list_aliases};
 pub use deletion::{delete_pixel, delete_pixels_made_until, delete_pixels_of};
 pub use other_sites::{OtherSite, list_other_sites};
 pub use public::{PublicPixel, find_public_pixel};
+pub use settings::{
+    delete_local_counts, is_zone_known, update_contacts_need_act, update_contacts_need_consent,
+    update_share_subdomains, update_time_zone,
+};
 pub use snippet_mails::{lock_snippet_mailed_at, update_snippet_mailed};
 
 use crate::error::Result;
@@ -36,7 +41,7 @@ macro_rules! query_pixel {
             $($before)+
                 + "pixel_id, account_id, domain, install_status, checked_at, check_error,
                    consent_enabled, contacts_need_consent, contacts_need_act,
-                   share_subdomains"
+                   share_subdomains, time_zone, time_zone_from"
                 $($after)+,
             $($argument),+
         )
@@ -261,57 +266,6 @@ pub async fn update_consent_enabled(
         "UPDATE pixels SET consent_enabled = $2 WHERE pixel_id = $1 AND consent_enabled <> $2",
         pixel_id.as_str(),
         enabled,
-    )
-    .execute(connection)
-    .await?;
-    Ok(changed.rows_affected() == 1)
-}
-
-pub async fn update_contacts_need_consent(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    need: bool,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET contacts_need_consent = $2
-         WHERE pixel_id = $1 AND contacts_need_consent <> $2",
-        pixel_id.as_str(),
-        need,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub async fn update_contacts_need_act(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    need: bool,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET contacts_need_act = $2
-         WHERE pixel_id = $1 AND contacts_need_act <> $2",
-        pixel_id.as_str(),
-        need,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub async fn update_share_subdomains(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    share: bool,
-    now: DateTime<Utc>,
-) -> Result<bool> {
-    let changed = query!(
-        "UPDATE pixels SET share_subdomains = $2,
-             share_ended_at = CASE WHEN $2 THEN NULL ELSE $3::timestamptz END
-         WHERE pixel_id = $1 AND share_subdomains <> $2",
-        pixel_id.as_str(),
-        share,
-        now,
     )
     .execute(connection)
     .await?;

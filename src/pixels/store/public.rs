@@ -3,6 +3,7 @@ use sqlx::{PgConnection, query};
 
 use crate::accounts::account::Status;
 use crate::error::Result;
+use crate::pixels::pixel::DayZone;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
@@ -18,6 +19,7 @@ pub struct PublicPixel {
     pub is_confirmed: bool,
     pub share_subdomains: bool,
     pub share_ended_at: Option<DateTime<Utc>>,
+    pub day_zone: DayZone,
 }
 
 /// A host whose pages belong to a site until the site's move ends.
@@ -36,7 +38,8 @@ pub async fn find_public_pixel(
              consent_enabled AS \"consent_enabled!\", status AS \"owner_status!\",
              confirmed_at IS NOT NULL AS \"is_confirmed!\",
              share_subdomains AS \"share_subdomains!\", share_ended_at AS \"share_ended_at?\",
-             former_host AS \"former_host?\", site_moves.ends_at AS \"move_ends_at?\"
+             former_host AS \"former_host?\", site_moves.ends_at AS \"move_ends_at?\",
+             time_zone AS \"time_zone?\", time_zone_from AS \"time_zone_from?\"
          FROM pixels JOIN accounts USING (account_id)
              LEFT JOIN site_moves ON site_moves.pixel_id = pixels.pixel_id
          WHERE pixels.pixel_id
@@ -58,5 +61,6 @@ pub async fn find_public_pixel(
         is_confirmed: row.is_confirmed,
         share_subdomains: row.share_subdomains,
         share_ended_at: row.share_ended_at,
+        day_zone: DayZone::of_stored(row.time_zone.as_deref(), row.time_zone_from),
     }))
 }

@@ -9,7 +9,6 @@ mod shard_queues;
 mod shards;
 mod store;
 
-use chrono::NaiveDate;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::PgConnection;
@@ -20,6 +19,7 @@ use self::shards::Shards;
 use super::check::lookup::{Lookup, refuse_all};
 use super::record::writing::{Job, Notifiers, PlainStatements, Writer};
 use super::storage::{ReceiptStorage, SingleDatabase};
+use super::store::shown::ShownOn;
 use crate::error::Result;
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
@@ -85,13 +85,13 @@ impl ReceiptStorage for Cluster {
         &'a self,
         connection: &'a mut PgConnection,
         pixel_id: &'a PixelId,
-        day: NaiveDate,
+        shown_on: ShownOn,
         visitor_id: &'a VisitorId,
     ) -> BoxFuture<'a, Result<()>> {
         if self.database.server.is_spread() {
-            store::recording::insert_shown(connection, pixel_id, day, visitor_id).boxed()
+            store::recording::insert_shown(connection, pixel_id, shown_on, visitor_id).boxed()
         } else {
-            self.single.insert_shown(connection, pixel_id, day, visitor_id)
+            self.single.insert_shown(connection, pixel_id, shown_on, visitor_id)
         }
     }
 }

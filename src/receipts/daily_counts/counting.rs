@@ -1,19 +1,21 @@
-//! Counts the events of each day of a pixel, so that a whole year can be read quickly. Receipts are counted
-//! in their order, up to a position below which no more can be inserted; impressions are counted once their
-//! day is over. Until then, and for days marked as changed, readers count rows. So recording never waits for
-//! this job, and if it is late or interrupted, answers stay correct and only take longer.
+//! Counts the events of each day of a pixel, in UTC and in the time zone of a site that has one, so that a whole
+//! year can be read quickly. Receipts are counted in their order, up to a position below which no more can be
+//! inserted; impressions are counted once their day is over. Until then, and for days marked as changed, readers
+//! count rows. So recording never waits for this job, and if it is late or interrupted, answers stay correct and
+//! only take longer.
 
 use std::collections::BTreeMap;
 use std::time::{Duration as RealTime, Instant};
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::day_tallies::{count_rows, count_rows_between};
 use super::tally::DayTally;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::pixels::pixel::DayZone;
 use crate::receipts::days::DayRange;
-use crate::receipts::store::{counting, counts, days};
+use crate::receipts::store::{counting, days, shown};
 use crate::types::ids::PixelId;
 
 /// Fewer rows are counted quickly by each reader.
@@ -32,17 +34,16 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
     if !counting::take_lock(&mut lock).await? {
         return Ok(());
     }
-    let today = infra.clock.now().date_naive();
-    let pixel_ids = list_behind(infra, today).await?;
-    if pixel_ids.is_empty() {
+    let behind = list_behind(infra, infra.clock.now()).await?;
+    if behind.is_empty() {
         return Ok(());
     }
     let Some(up_to_seq) = find_settled_seq(infra).await? else { return Ok(()) };
-    for pixel_id in pixel_ids {
+    for (pixel_id, zone) in behind {
         if infra.shutdown.has_begun() {
             break;
         }
-        match count_pixel(infra, &pixel_id, up_to_seq).await {
+        match count_pixel(infra, &pixel_id, zone, up_to_seq).await {
             // It is unavailable for all other pixels too.
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
             Err(error) => tracing::error!(?error, %pixel_id, "days could not be counted"),
@@ -52,24 +53,34 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// The pixels to be counted. From now on changes of their rows are recorded.
-async fn list_behind(infra: &Infra, today: NaiveDate) -> Result<Vec<PixelId>> {
+/// The pixels to be counted, each with a time zone. From now on changes of their rows are recorded.
+async fn list_behind(infra: &Infra, now: DateTime<Utc>) -> Result<Vec<(PixelId, DayZone)>> {
     let mut connection = infra.pool.acquire().await?;
     let (mut behind, mut last) = (Vec::new(), String::new());
     loop {
         let page = counting::list_pixels(&mut connection, &last, PIXELS).await?;
-        let Some(last_of_page) = page.last() else { return Ok(behind) };
+        let Some((last_of_page, _)) = page.last() else { return Ok(behind) };
         last = last_of_page.as_str().to_owned();
-        for pixel_id in page {
-            if infra.shutdown.has_begun() {
-                return Ok(Vec::new());
-            }
-            if counting::needs_counting(&mut connection, &pixel_id, today, WORTH_COUNTING).await? {
-                counting::upsert_counted(&mut connection, &pixel_id, today).await?;
-                behind.push(pixel_id);
+        for (pixel_id, own_zone) in page {
+            for zone in zones_of(own_zone) {
+                if infra.shutdown.has_begun() {
+                    return Ok(Vec::new());
+                }
+                // Only days that are over in UTC too have the impressions of their UTC day.
+                let today = zone.day_of(now).min(now.date_naive());
+                let rows = WORTH_COUNTING;
+                if counting::needs_counting(&mut connection, &pixel_id, zone, today, rows).await? {
+                    counting::upsert_counted(&mut connection, &pixel_id, zone, today).await?;
+                    behind.push((pixel_id.clone(), zone));
+                }
             }
         }
     }
+}
+
+/// UTC, and the time zone of a site that has one.
+fn zones_of(own: DayZone) -> impl Iterator<Item = DayZone> {
+    [Some(DayZone::UTC), (!own.is_utc()).then_some(own)].into_iter().flatten()
 }
 
 /// A position in the order of receipts up to which all receipts are committed or never will be; `None` if a
@@ -91,16 +102,26 @@ async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
     Ok(Some(last))
 }
 
-async fn count_pixel(infra: &Infra, pixel_id: &PixelId, up_to_seq: i64) -> Result<()> {
-    while !infra.shutdown.has_begun() && count_receipts(infra, pixel_id, up_to_seq).await? {}
-    while !infra.shutdown.has_begun() && count_shown(infra, pixel_id).await? {}
-    count_changed(infra, pixel_id).await
+async fn count_pixel(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    zone: DayZone,
+    up_to_seq: i64,
+) -> Result<()> {
+    while !infra.shutdown.has_begun() && count_receipts(infra, pixel_id, zone, up_to_seq).await? {}
+    while !infra.shutdown.has_begun() && count_shown(infra, pixel_id, zone).await? {}
+    count_changed(infra, pixel_id, zone).await
 }
 
 /// Adds the next receipts to their days; returns whether there may be more.
-async fn count_receipts(infra: &Infra, pixel_id: &PixelId, settled: i64) -> Result<bool> {
+async fn count_receipts(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    zone: DayZone,
+    settled: i64,
+) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
-    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(false);
     };
     let after = counted.up_to_seq;
@@ -109,29 +130,30 @@ async fn count_receipts(infra: &Infra, pixel_id: &PixelId, settled: i64) -> Resu
     }
     let end = counting::find_seq_after(&mut transaction, pixel_id, after, settled, BATCH).await?;
     let up_to = end.unwrap_or_else(|| settled.max(after));
-    for (day, newer) in count_rows_between(&mut transaction, pixel_id, after, up_to).await? {
+    let newer = count_rows_between(&mut transaction, pixel_id, zone, after, up_to).await?;
+    for (day, newer) in newer {
         let only = DayRange { from: day, to: day };
-        let mut known = days::list_days(&mut transaction, pixel_id, only).await?;
+        let mut known = days::list_days(&mut transaction, pixel_id, zone, only).await?;
         let mut tally = known.remove(&day).unwrap_or_default();
         tally.merge(newer);
-        days::upsert_day(&mut transaction, pixel_id, day, &tally).await?;
+        days::upsert_day(&mut transaction, pixel_id, zone, day, &tally).await?;
     }
-    counting::update_up_to(&mut transaction, pixel_id, up_to, up_to >= settled).await?;
+    counting::update_up_to(&mut transaction, pixel_id, zone, up_to, up_to >= settled).await?;
     transaction.commit().await?;
     Ok(up_to < settled)
 }
 
 /// Counts the impressions of the next finished days; returns whether there may be more.
-async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
+async fn count_shown(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
-    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(false);
     };
     let (from, noted) = (counted.shown_before, counted.shown_noted_before);
     if from >= noted {
         return Ok(false);
     }
-    // A batch ends at the end of a day, and contains at least one day.
+    // A batch ends at the end of a day, and contains at least one day. Its size is that of the UTC days.
     let end =
         counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, BATCH).await?;
     let first = counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, 0).await?;
@@ -140,16 +162,17 @@ async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
         Some(end) => end,
         None => noted,
     };
-    counting::insert_shown_between(&mut transaction, pixel_id, from, until).await?;
+    shown::insert_shown_between(&mut transaction, pixel_id, zone, from, until).await?;
+    counting::update_shown_before(&mut transaction, pixel_id, zone, until).await?;
     transaction.commit().await?;
     Ok(until < noted)
 }
 
 /// Recounts the days marked as changed. Marks added meanwhile are left to the next run, because the recount
 /// may not include their changes.
-async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
+async fn count_changed(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
-    let changes = counting::list_changes(&mut connection, pixel_id).await?;
+    let changes = counting::list_changes(&mut connection, pixel_id, zone).await?;
     drop(connection);
     let mut by_day = BTreeMap::<_, Vec<_>>::new();
     for change in changes {
@@ -159,7 +182,7 @@ async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        count_again(infra, pixel_id, day, &positions).await?;
+        count_again(infra, pixel_id, zone, day, &positions).await?;
     }
     Ok(())
 }
@@ -167,23 +190,24 @@ async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
 async fn count_again(
     infra: &Infra,
     pixel_id: &PixelId,
+    zone: DayZone,
     day: NaiveDate,
     positions: &[i64],
 ) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
-    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(());
     };
-    let rows = count_rows(&mut transaction, pixel_id, &[day], counted.up_to_seq).await?;
+    let rows = count_rows(&mut transaction, pixel_id, zone, &[day], counted.up_to_seq).await?;
     let mut tally = rows.into_values().next().unwrap_or_default();
     if day < counted.shown_before {
-        let shown = counts::count_shown(&mut transaction, pixel_id, &[day]).await?;
+        let shown = shown::count_shown(&mut transaction, pixel_id, zone, &[day]).await?;
         tally.merge(DayTally {
             shown: shown.iter().map(|shown| shown.count).sum(),
             ..DayTally::default()
         });
     }
-    days::upsert_day(&mut transaction, pixel_id, day, &tally).await?;
+    days::upsert_day(&mut transaction, pixel_id, zone, day, &tally).await?;
     counting::delete_changes(&mut transaction, pixel_id, positions).await?;
     transaction.commit().await?;
     Ok(())

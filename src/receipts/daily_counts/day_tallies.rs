@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 use sqlx::PgConnection;
 
-use super::tally::DayTally;
+use super::tally::{DayTally, VisitorCount};
 use crate::error::Result;
+use crate::pixels::pixel::DayZone;
 use crate::receipts::days::DayRange;
-use crate::receipts::store::counts::{self, VisitorCount};
+use crate::receipts::store::counts;
 use crate::receipts::store::days::{self, Counted};
+use crate::receipts::store::shown::count_shown;
 use crate::types::ids::PixelId;
 
 /// Counts by day; days without events may be missing.
@@ -23,15 +25,16 @@ const EVERY: i64 = i64::MAX;
 pub async fn read(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     range: DayRange,
 ) -> Result<DayTallies> {
-    let counted = days::find_counted(connection, pixel_id).await?;
+    let counted = days::find_counted(connection, pixel_id, zone).await?;
     match counted.filter(|counted| counted.is_ready) {
-        Some(counted) => read_counted(connection, pixel_id, range, &counted).await,
+        Some(counted) => read_counted(connection, pixel_id, zone, range, &counted).await,
         None => {
             let all = range.days().collect::<Vec<_>>();
-            let mut tallies = count_rows(connection, pixel_id, &all, EVERY).await?;
-            add_shown(connection, pixel_id, &all, &mut tallies).await?;
+            let mut tallies = count_rows(connection, pixel_id, zone, &all, EVERY).await?;
+            add_shown(connection, pixel_id, zone, &all, &mut tallies).await?;
             Ok(tallies)
         }
     }
@@ -40,36 +43,38 @@ pub async fn read(
 async fn read_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     range: DayRange,
     counted: &Counted,
 ) -> Result<DayTallies> {
-    let changed = days::list_changed_days(connection, pixel_id, range).await?;
-    let mut tallies = days::list_days(connection, pixel_id, range).await?;
+    let changed = days::list_changed_days(connection, pixel_id, zone, range).await?;
+    let mut tallies = days::list_days(connection, pixel_id, zone, range).await?;
     for (_, tally) in tallies.range_mut(counted.shown_before..) {
         tally.shown = 0;
     }
-    let newer = count_rows_between(connection, pixel_id, counted.up_to_seq, EVERY).await?;
+    let newer = count_rows_between(connection, pixel_id, zone, counted.up_to_seq, EVERY).await?;
     for (day, newer) in newer.into_iter().filter(|(day, _)| range.contains(*day)) {
         tallies.entry(day).or_default().merge(newer);
     }
     // For these days only the rows count, including new ones.
     tallies.retain(|day, _| !changed.contains(day));
     if !changed.is_empty() {
-        tallies.extend(count_rows(connection, pixel_id, &changed, EVERY).await?);
+        tallies.extend(count_rows(connection, pixel_id, zone, &changed, EVERY).await?);
     }
     let uncounted = |day: &NaiveDate| *day >= counted.shown_before || changed.contains(day);
     let uncounted = range.days().filter(uncounted).collect::<Vec<_>>();
-    add_shown(connection, pixel_id, &uncounted, &mut tallies).await?;
+    add_shown(connection, pixel_id, zone, &uncounted, &mut tallies).await?;
     Ok(tallies)
 }
 
 async fn add_shown(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     days: &[NaiveDate],
     tallies: &mut DayTallies,
 ) -> Result<()> {
-    for VisitorCount { day, count } in counts::count_shown(connection, pixel_id, days).await? {
+    for VisitorCount { day, count } in count_shown(connection, pixel_id, zone, days).await? {
         tallies.entry(day).or_default().shown = count;
     }
     Ok(())
@@ -79,15 +84,16 @@ async fn add_shown(
 pub async fn count_rows(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     days: &[NaiveDate],
     up_to_seq: i64,
 ) -> Result<DayTallies> {
     let mut tallies = DayTallies::new();
-    counts::count_choices(connection, pixel_id, days, up_to_seq, |choices| {
+    counts::count_choices(connection, pixel_id, zone, days, up_to_seq, |choices| {
         tallies.entry(choices.day).or_default().choices.add(choices);
     })
     .await?;
-    let choosers = counts::count_choosers(connection, pixel_id, days, up_to_seq).await?;
+    let choosers = counts::count_choosers(connection, pixel_id, zone, days, up_to_seq).await?;
     add_choosers(&mut tallies, choosers);
     Ok(tallies)
 }
@@ -97,17 +103,19 @@ pub async fn count_rows(
 pub async fn count_rows_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     after_seq: i64,
     up_to_seq: i64,
 ) -> Result<DayTallies> {
     let mut tallies = DayTallies::new();
-    counts::count_choices_between(connection, pixel_id, after_seq, up_to_seq, |choices| {
+    counts::count_choices_between(connection, pixel_id, zone, after_seq, up_to_seq, |choices| {
         tallies.entry(choices.day).or_default().choices.add(choices);
     })
     .await?;
     if !tallies.is_empty() {
         let choosers =
-            counts::count_choosers_between(connection, pixel_id, after_seq, up_to_seq).await?;
+            counts::count_choosers_between(connection, pixel_id, zone, after_seq, up_to_seq)
+                .await?;
         add_choosers(&mut tallies, choosers);
     }
     Ok(tallies)

@@ -1,4 +1,4 @@
-//! Recent answers of the visitors of several sites, in a number of statements that does not grow with the
+//! Recent answers of the visitors of several sites, by UTC day, in a number of statements that does not grow with the
 //! sites. Popups that were shown are counted once their day is over.
 
 use std::collections::HashMap;

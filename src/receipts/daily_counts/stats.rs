@@ -15,6 +15,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels;
+use crate::pixels::pixel::DayZone;
 use crate::receipts::days::{DayRange, wrong_order};
 use crate::receipts::service::Receipts;
 use crate::receipts::store::counts::{self, PublishedVersion};
@@ -118,13 +119,13 @@ pub struct StatsRequest {
 }
 
 impl StatsRequest {
-    fn range(&self, infra: &Infra) -> Result<DayRange> {
-        let today = infra.clock.now().date_naive();
+    fn range(&self, infra: &Infra, zone: DayZone) -> Result<DayRange> {
+        let today = zone.day_of(infra.clock.now());
         DayRange::parse(self.from.as_deref(), self.to.as_deref(), today)
     }
 }
 
-/// Counts the impressions and choices of a pixel per day.
+/// Counts the impressions and choices of a pixel per UTC day.
 pub struct ReadConsentStats;
 
 impl Capability for ReadConsentStats {
@@ -145,27 +146,63 @@ impl Capability for ReadConsentStats {
 
     async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<Stats> {
         let infra = &receipts.infra;
-        let range = request.range(infra)?;
+        let range = request.range(infra, DayZone::UTC)?;
         let pixel_id = pixels::setup::find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        count_days(infra, pixel_id, range).await
+        count_days(infra, pixel_id, DayZone::UTC, range).await
     }
 }
 
-/// As [`ReadConsentStats`], of a pixel that the reader was given a link to.
+/// Statistics by the days of a site's time zone.
+pub struct SiteStats {
+    pub zone: DayZone,
+    pub stats: Stats,
+}
+
+/// As [`ReadConsentStats`], by the days of the site's time zone.
+pub struct ReadSiteStats;
+
+impl Capability for ReadSiteStats {
+    const NAME: &'static str = "read_site_stats";
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = StatsRequest;
+    type Output = SiteStats;
+
+    fn refusals() -> Vec<Error> {
+        ReadConsentStats::refusals()
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<SiteStats> {
+        let infra = &receipts.infra;
+        let pixel = pixels::setup::find_for(infra, &caller, &request.pixel_id).await?;
+        let zone = pixel.day_zone();
+        let range = request.range(infra, zone)?;
+        let stats = count_days(infra, pixel.pixel_id, zone, range).await?;
+        Ok(SiteStats { zone, stats })
+    }
+}
+
+/// As [`ReadSiteStats`], of a pixel that the reader was given a link to.
 pub async fn count_shared(
     infra: &Infra,
     pixel_id: &PixelId,
+    zone: DayZone,
     request: &StatsRequest,
 ) -> Result<Stats> {
-    count_days(infra, pixel_id.clone(), request.range(infra)?).await
+    count_days(infra, pixel_id.clone(), zone, request.range(infra, zone)?).await
 }
 
-/// The counts of a range of days. The caller has checked the access to the pixel.
-pub async fn count_days(infra: &Infra, pixel_id: PixelId, range: DayRange) -> Result<Stats> {
+/// The counts of a range of days of a time zone. The caller has checked the access to the pixel.
+pub async fn count_days(
+    infra: &Infra,
+    pixel_id: PixelId,
+    zone: DayZone,
+    range: DayRange,
+) -> Result<Stats> {
     // All reads share one snapshot.
     let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     let mut transaction = infra.read_pool.begin_with(moment).await?;
-    let tallies = day_tallies::read(&mut transaction, &pixel_id, range).await?;
+    let tallies = day_tallies::read(&mut transaction, &pixel_id, zone, range).await?;
     let lines = Lines::of(&tallies);
     let hashes = lines.by_policy.keys().cloned().collect::<Vec<_>>();
     let versions = counts::list_versions(&mut transaction, &pixel_id, &hashes).await?;

@@ -21,6 +21,12 @@ pub struct ChoiceCount {
     pub count: i64,
 }
 
+/// The number of visitors with an event on a day.
+pub struct VisitorCount {
+    pub day: NaiveDate,
+    pub count: i64,
+}
+
 /// Accepted, declined, withdrawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByState(pub [i64; 3]);

@@ -8,6 +8,7 @@ use crate::infra::limits::account_rate::OperationKind;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
+use crate::receipts::store::shown::ShownOn;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -51,9 +52,9 @@ impl Receipts {
             return Ok(());
         }
         let mut connection = self.infra.pool.acquire().await?;
-        let today = self.infra.clock.now().date_naive();
+        let shown_on = ShownOn::at(self.infra.clock.now(), site.pixel.day_zone);
         let pixel_id = &site.pixel.pixel_id;
-        self.storage.insert_shown(&mut connection, pixel_id, today, &visitor_id).await
+        self.storage.insert_shown(&mut connection, pixel_id, shown_on, &visitor_id).await
     }
 
     /// Whether the popup is on, page and origin belong to the site, and the site is within its limit.

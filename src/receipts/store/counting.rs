@@ -5,6 +5,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use super::days::Counted;
 use crate::error::Result;
+use crate::pixels::pixel::DayZone;
 use crate::types::ids::PixelId;
 
 /// The advisory lock of the job: an arbitrary number that is used nowhere else.
@@ -18,45 +19,53 @@ pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// The next pixels, in the order of ids.
+/// The next pixels, in the order of ids, with their time zones.
 pub async fn list_pixels(
     connection: &mut PgConnection,
     after: &str,
     limit: i64,
-) -> Result<Vec<PixelId>> {
-    let pixel_ids = query_scalar!(
-        "SELECT pixel_id AS \"pixel_id: PixelId\" FROM pixels WHERE pixel_id > $1
-         ORDER BY pixel_id LIMIT $2",
+) -> Result<Vec<(PixelId, DayZone)>> {
+    let rows = query!(
+        "SELECT pixel_id AS \"pixel_id: PixelId\", time_zone, time_zone_from FROM pixels
+         WHERE pixel_id > $1 ORDER BY pixel_id LIMIT $2",
         after,
         limit,
     )
     .fetch_all(connection)
     .await?;
-    Ok(pixel_ids)
+    let pixels = rows.into_iter().map(|row| {
+        (row.pixel_id, DayZone::of_stored(row.time_zone.as_deref(), row.time_zone_from))
+    });
+    Ok(pixels.collect())
 }
 
 /// Whether at least this many receipts, or impressions before `today`, are uncounted, or a day is marked as
-/// changed.
+/// changed. Impressions of UTC days are examined for every time zone: they are about as many.
 pub async fn needs_counting(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     today: NaiveDate,
     rows: i64,
 ) -> Result<bool> {
     let needed = query_scalar!(
-        "SELECT EXISTS (SELECT FROM consent_day_changes WHERE pixel_id = $1)
+        "SELECT EXISTS (
+                 SELECT FROM consent_day_changes WHERE pixel_id = $1 AND time_zone = $4)
              OR EXISTS (SELECT FROM consent_receipts WHERE pixel_id = $1 AND seq > COALESCE(
-                     (SELECT up_to_seq FROM consent_counted WHERE pixel_id = $1), 0)
+                     (SELECT up_to_seq FROM consent_counted
+                      WHERE pixel_id = $1 AND time_zone = $4), 0)
                  ORDER BY seq OFFSET $3)
              OR EXISTS (SELECT FROM consent_shown WHERE pixel_id = $1 AND shown_on < $2
                      AND shown_on >= COALESCE(
-                         (SELECT shown_before FROM consent_counted WHERE pixel_id = $1),
+                         (SELECT shown_before FROM consent_counted
+                          WHERE pixel_id = $1 AND time_zone = $4),
                          '0001-01-01')
                  ORDER BY shown_on OFFSET $3)
              AS \"needed!\"",
         pixel_id.as_str(),
         today,
         rows - 1,
+        zone.name(),
     )
     .fetch_one(connection)
     .await?;
@@ -64,19 +73,26 @@ pub async fn needs_counting(
 }
 
 /// Once this has committed, changes of the pixel's rows are recorded: deletions of receipts, and impressions
-/// before `today`.
+/// before `today`. A time zone that the site no longer has, or has again since another day, is left out. The
+/// pixel's row is locked, so that this waits for a change of the time zone.
 pub async fn upsert_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     today: NaiveDate,
 ) -> Result<()> {
     query!(
-        "INSERT INTO consent_counted AS counted (pixel_id, shown_noted_before)
-         SELECT pixel_id, $2 FROM pixels WHERE pixel_id = $1
-         ON CONFLICT (pixel_id) DO UPDATE SET shown_noted_before = excluded.shown_noted_before
+        "INSERT INTO consent_counted AS counted (pixel_id, time_zone, shown_noted_before)
+         SELECT pixel_id, $3, $2 FROM pixels
+         WHERE pixel_id = $1 AND ($3 = 'UTC' OR time_zone = $3 AND time_zone_from = $4)
+         FOR KEY SHARE
+         ON CONFLICT (pixel_id, time_zone) DO UPDATE
+         SET shown_noted_before = excluded.shown_noted_before
          WHERE counted.shown_noted_before < excluded.shown_noted_before",
         pixel_id.as_str(),
         today,
+        zone.name(),
+        (!zone.is_utc()).then_some(zone.shown_from),
     )
     .execute(connection)
     .await?;
@@ -103,7 +119,8 @@ pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> 
          FROM pg_locks
          WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
              AND (locktype = 'relation' AND mode = 'RowExclusiveLock'
-                     AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)
+                     AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass,
+                         'consent_shown_local'::regclass)
                  OR locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
                      AND virtualtransaction NOT LIKE '%/0'
                      AND classid::bigint = 11258999068426 >> 32
@@ -120,12 +137,14 @@ pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> 
 pub async fn lock_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
 ) -> Result<Option<Counted>> {
     let counted = query_as!(
         Counted,
         "SELECT up_to_seq, is_ready, shown_before, shown_noted_before
-         FROM consent_counted WHERE pixel_id = $1 FOR NO KEY UPDATE",
+         FROM consent_counted WHERE pixel_id = $1 AND time_zone = $2 FOR NO KEY UPDATE",
         pixel_id.as_str(),
+        zone.name(),
     )
     .fetch_optional(connection)
     .await?;
@@ -156,21 +175,24 @@ pub async fn find_seq_after(
 pub async fn update_up_to(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     up_to_seq: i64,
     is_ready: bool,
 ) -> Result<()> {
     query!(
-        "UPDATE consent_counted SET up_to_seq = $2, is_ready = is_ready OR $3 WHERE pixel_id = $1",
+        "UPDATE consent_counted SET up_to_seq = $2, is_ready = is_ready OR $3
+         WHERE pixel_id = $1 AND time_zone = $4",
         pixel_id.as_str(),
         up_to_seq,
         is_ready,
+        zone.name(),
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// The day of the impression that is this many after the first ones of the day `from`, if it is before
+/// The UTC day of the impression that is this many after the first ones of the day `from`, if it is before
 /// `until`.
 pub async fn find_day_shown_after(
     connection: &mut PgConnection,
@@ -192,28 +214,18 @@ pub async fn find_day_shown_after(
     Ok(day)
 }
 
-/// Counts the impressions of a range of days; the end is exclusive.
-pub async fn insert_shown_between(
+/// Impressions before this day are counted.
+pub async fn update_shown_before(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-    from: NaiveDate,
+    zone: DayZone,
     until: NaiveDate,
 ) -> Result<()> {
     query!(
-        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices)
-         SELECT pixel_id, shown_on, count(*), 0, '{}' FROM consent_shown
-         WHERE pixel_id = $1 AND shown_on >= $2 AND shown_on < $3 GROUP BY pixel_id, shown_on
-         ON CONFLICT (pixel_id, day) DO UPDATE SET shown = excluded.shown",
-        pixel_id.as_str(),
-        from,
-        until,
-    )
-    .execute(&mut *connection)
-    .await?;
-    query!(
-        "UPDATE consent_counted SET shown_before = $2 WHERE pixel_id = $1",
+        "UPDATE consent_counted SET shown_before = $2 WHERE pixel_id = $1 AND time_zone = $3",
         pixel_id.as_str(),
         until,
+        zone.name(),
     )
     .execute(connection)
     .await?;
@@ -228,11 +240,13 @@ pub struct DayChange {
 pub async fn list_changes(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
 ) -> Result<Vec<DayChange>> {
     let changes = query_as!(
         DayChange,
-        "SELECT position, day FROM consent_day_changes WHERE pixel_id = $1",
+        "SELECT position, day FROM consent_day_changes WHERE pixel_id = $1 AND time_zone = $2",
         pixel_id.as_str(),
+        zone.name(),
     )
     .fetch_all(connection)
     .await?;

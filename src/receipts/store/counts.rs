@@ -5,41 +5,18 @@ use futures_util::TryStreamExt;
 use sqlx::{PgConnection, query, query_as};
 
 use crate::error::Result;
-use crate::receipts::daily_counts::tally::ChoiceCount;
-use crate::types::ids::{PixelId, VisitorId};
+use crate::pixels::pixel::DayZone;
+use crate::receipts::daily_counts::tally::{ChoiceCount, VisitorCount};
+use crate::types::ids::PixelId;
 
-/// The number of visitors with an event on a day.
-pub struct VisitorCount {
-    pub day: NaiveDate,
-    pub count: i64,
-}
-
-/// Inserts an impression once per visitor, pixel and day, unless the pixel is deleted or suspended.
-pub async fn insert_shown(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    day: NaiveDate,
-    visitor_id: &VisitorId,
-) -> Result<()> {
-    query!(
-        "INSERT INTO consent_shown (pixel_id, shown_on, visitor_id)
-         SELECT pixel_id, $2, $3 FROM recordable_pixels(ARRAY[$1::text]) AS pixel (pixel_id)
-         ON CONFLICT (pixel_id, shown_on, visitor_id) DO NOTHING",
-        pixel_id.as_str(),
-        day,
-        visitor_id.as_str(),
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy,
+/// Choices of some days of a time zone with a `seq` of at most `up_to`, per day, answer, granted purposes, policy,
 /// language and user action. Each row is passed on as it is read, because there may be many. Each day is
-/// counted separately, by an index on time. It lists each answer separately, so all answers are named.
+/// counted separately, by an index on time. It lists each answer separately, so all answers are named. A day
+/// begins at midnight, at the first one if there are two, or after the last moment of the day before.
 pub async fn count_choices(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     days: &[NaiveDate],
     up_to: i64,
     mut each: impl FnMut(ChoiceCount),
@@ -50,17 +27,25 @@ pub async fn count_choices(
              choice.shown_language AS language, choice.shown_act AS act, choice.count AS \"count!\"
          FROM unnest($2::date[]) AS day
          CROSS JOIN LATERAL (
+             SELECT LEAST(day::timestamp AT TIME ZONE $4,
+                     (day::timestamp - interval '1 microsecond') AT TIME ZONE $4
+                         + interval '1 microsecond') AS begins,
+                 LEAST((day + 1)::timestamp AT TIME ZONE $4,
+                     ((day + 1)::timestamp - interval '1 microsecond') AT TIME ZONE $4
+                         + interval '1 microsecond') AS ends
+         ) AS bounds
+         CROSS JOIN LATERAL (
              SELECT consent_state, purposes, policy_hash, shown_language, shown_act, count(*)
              FROM consent_receipts
              WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
-                 AND recorded_at >= day::timestamp AT TIME ZONE 'UTC'
-                 AND recorded_at < (day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+                 AND recorded_at >= bounds.begins AND recorded_at < bounds.ends
                  AND seq <= $3
              GROUP BY consent_state, purposes, policy_hash, shown_language, shown_act
          ) AS choice",
         pixel_id.as_str(),
         days,
         up_to,
+        zone.name(),
     )
     .fetch(connection);
     while let Some(choices) = rows.try_next().await? {
@@ -74,6 +59,7 @@ pub async fn count_choices(
 pub async fn count_choosers(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     days: &[NaiveDate],
     up_to: i64,
 ) -> Result<Vec<VisitorCount>> {
@@ -82,11 +68,18 @@ pub async fn count_choosers(
         "SELECT day AS \"day!\", chooser.count AS \"count!\"
          FROM unnest($2::date[]) AS day
          CROSS JOIN LATERAL (
+             SELECT LEAST(day::timestamp AT TIME ZONE $4,
+                     (day::timestamp - interval '1 microsecond') AT TIME ZONE $4
+                         + interval '1 microsecond') AS begins,
+                 LEAST((day + 1)::timestamp AT TIME ZONE $4,
+                     ((day + 1)::timestamp - interval '1 microsecond') AT TIME ZONE $4
+                         + interval '1 microsecond') AS ends
+         ) AS bounds
+         CROSS JOIN LATERAL (
              SELECT count(*) FROM (
                  SELECT DISTINCT visitor_id FROM consent_receipts
                  WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
-                     AND recorded_at >= day::timestamp AT TIME ZONE 'UTC'
-                     AND recorded_at < (day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+                     AND recorded_at >= bounds.begins AND recorded_at < bounds.ends
                      AND seq <= $3
              ) AS visitor
          ) AS chooser
@@ -94,28 +87,7 @@ pub async fn count_choosers(
         pixel_id.as_str(),
         days,
         up_to,
-    )
-    .fetch_all(connection)
-    .await?;
-    Ok(counts)
-}
-
-/// Visitors with an impression, for each of these days that has any.
-pub async fn count_shown(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    days: &[NaiveDate],
-) -> Result<Vec<VisitorCount>> {
-    let counts = query_as!(
-        VisitorCount,
-        "SELECT day AS \"day!\", visitor.count AS \"count!\"
-         FROM unnest($2::date[]) AS day
-         CROSS JOIN LATERAL (
-             SELECT count(*) FROM consent_shown WHERE pixel_id = $1 AND shown_on = day
-         ) AS visitor
-         WHERE visitor.count > 0",
-        pixel_id.as_str(),
-        days,
+        zone.name(),
     )
     .fetch_all(connection)
     .await?;
@@ -125,19 +97,21 @@ pub async fn count_shown(
 pub async fn count_choices_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     after: i64,
     up_to: i64,
     mut each: impl FnMut(ChoiceCount),
 ) -> Result<()> {
     let mut rows = query_as!(
         ChoiceCount,
-        "SELECT (recorded_at AT TIME ZONE 'UTC')::date AS \"day!\", consent_state AS state, purposes,
+        "SELECT (recorded_at AT TIME ZONE $4)::date AS \"day!\", consent_state AS state, purposes,
              policy_hash, shown_language AS language, shown_act AS act, count(*) AS \"count!\"
          FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
          GROUP BY 1, consent_state, purposes, policy_hash, shown_language, shown_act",
         pixel_id.as_str(),
         after,
         up_to,
+        zone.name(),
     )
     .fetch(connection);
     while let Some(choices) = rows.try_next().await? {
@@ -150,6 +124,7 @@ pub async fn count_choices_between(
 pub async fn count_choosers_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     after: i64,
     up_to: i64,
 ) -> Result<Vec<VisitorCount>> {
@@ -157,20 +132,19 @@ pub async fn count_choosers_between(
         VisitorCount,
         "SELECT chooser.day AS \"day!\", count(*) AS \"count!\"
          FROM (
-             SELECT DISTINCT visitor_id, (recorded_at AT TIME ZONE 'UTC')::date AS day
+             SELECT DISTINCT visitor_id, (recorded_at AT TIME ZONE $4)::date AS day
              FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
          ) AS chooser
          WHERE NOT EXISTS (
              SELECT FROM consent_receipts AS earlier
              WHERE earlier.visitor_id = chooser.visitor_id AND earlier.pixel_id = $1
                  AND earlier.seq <= $2
-                 AND earlier.recorded_at >= chooser.day::timestamp AT TIME ZONE 'UTC'
-                 AND earlier.recorded_at
-                     < (chooser.day::timestamp + interval '1 day') AT TIME ZONE 'UTC')
+                 AND (earlier.recorded_at AT TIME ZONE $4)::date = chooser.day)
          GROUP BY chooser.day",
         pixel_id.as_str(),
         after,
         up_to,
+        zone.name(),
     )
     .fetch_all(connection)
     .await?;

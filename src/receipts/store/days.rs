@@ -5,6 +5,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::Result;
+use crate::pixels::pixel::DayZone;
 use crate::receipts::daily_counts::tally::{DayChoices, DayTally};
 use crate::receipts::days::DayRange;
 use crate::types::ids::PixelId;
@@ -20,12 +21,14 @@ pub struct Counted {
 pub async fn find_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
 ) -> Result<Option<Counted>> {
     let counted = query_as!(
         Counted,
         "SELECT up_to_seq, is_ready, shown_before, shown_noted_before
-         FROM consent_counted WHERE pixel_id = $1",
+         FROM consent_counted WHERE pixel_id = $1 AND time_zone = $2",
         pixel_id.as_str(),
+        zone.name(),
     )
     .fetch_optional(connection)
     .await?;
@@ -35,14 +38,16 @@ pub async fn find_counted(
 pub async fn list_changed_days(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     range: DayRange,
 ) -> Result<Vec<NaiveDate>> {
     let days = query_scalar!(
         "SELECT DISTINCT day FROM consent_day_changes
-         WHERE pixel_id = $1 AND day BETWEEN $2 AND $3",
+         WHERE pixel_id = $1 AND time_zone = $4 AND day BETWEEN $2 AND $3",
         pixel_id.as_str(),
         range.from,
         range.to,
+        zone.name(),
     )
     .fetch_all(connection)
     .await?;
@@ -53,14 +58,16 @@ pub async fn list_changed_days(
 pub async fn list_days(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     range: DayRange,
 ) -> Result<BTreeMap<NaiveDate, DayTally>> {
     let rows = query!(
         "SELECT day, shown, choosers, choices AS \"choices: Json<DayChoices>\" FROM consent_days
-         WHERE pixel_id = $1 AND day BETWEEN $2 AND $3",
+         WHERE pixel_id = $1 AND time_zone = $4 AND day BETWEEN $2 AND $3",
         pixel_id.as_str(),
         range.from,
         range.to,
+        zone.name(),
     )
     .fetch_all(connection)
     .await?;
@@ -75,22 +82,24 @@ pub async fn list_days(
 pub async fn upsert_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     day: NaiveDate,
     tally: &DayTally,
 ) -> Result<()> {
     if *tally == DayTally::default() {
-        return delete_day(connection, pixel_id, day).await;
+        return delete_day(connection, pixel_id, zone, day).await;
     }
     query!(
-        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (pixel_id, day) DO UPDATE
+        "INSERT INTO consent_days (pixel_id, time_zone, day, shown, choosers, choices)
+         VALUES ($1, $6, $2, $3, $4, $5)
+         ON CONFLICT (pixel_id, time_zone, day) DO UPDATE
          SET shown = excluded.shown, choosers = excluded.choosers, choices = excluded.choices",
         pixel_id.as_str(),
         day,
         tally.shown,
         tally.choosers,
         Json(&tally.choices) as _,
+        zone.name(),
     )
     .execute(connection)
     .await?;
@@ -100,10 +109,16 @@ pub async fn upsert_day(
 async fn delete_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
+    zone: DayZone,
     day: NaiveDate,
 ) -> Result<()> {
-    query!("DELETE FROM consent_days WHERE pixel_id = $1 AND day = $2", pixel_id.as_str(), day,)
-        .execute(connection)
-        .await?;
+    query!(
+        "DELETE FROM consent_days WHERE pixel_id = $1 AND time_zone = $3 AND day = $2",
+        pixel_id.as_str(),
+        day,
+        zone.name(),
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }

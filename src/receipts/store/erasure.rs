@@ -71,6 +71,7 @@ pub async fn delete_receipts_of_visitor(
     Ok(deleted.rows_affected())
 }
 
+/// Returns the number of UTC days.
 pub async fn delete_shown_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -78,6 +79,13 @@ pub async fn delete_shown_of_visitor(
 ) -> Result<u64> {
     let deleted = query!(
         "DELETE FROM consent_shown WHERE pixel_id = $1 AND visitor_id = $2",
+        pixel_id.as_str(),
+        visitor_id.as_str(),
+    )
+    .execute(&mut *connection)
+    .await?;
+    query!(
+        "DELETE FROM consent_shown_local WHERE pixel_id = $1 AND visitor_id = $2",
         pixel_id.as_str(),
         visitor_id.as_str(),
     )
@@ -132,6 +140,9 @@ pub async fn delete_all_of_pixels(
         .execute(&mut *connection)
         .await?;
     let shown = query!("DELETE FROM consent_shown WHERE pixel_id = ANY($1)", pixel_ids)
+        .execute(&mut *connection)
+        .await?;
+    query!("DELETE FROM consent_shown_local WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(&mut *connection)
         .await?;
     let appearances = query!("DELETE FROM consent_appearances WHERE pixel_id = ANY($1)", pixel_ids)

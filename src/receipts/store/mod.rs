@@ -13,5 +13,6 @@ pub mod reading;
 pub mod recent;
 pub mod recording;
 pub mod rows;
+pub mod shown;
 pub mod test_receipts;
 pub mod user_actions;

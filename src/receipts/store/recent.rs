@@ -1,4 +1,4 @@
-//! Counts of several pixels at once: the stored days, and the receipts that are not counted yet.
+//! Counts of several pixels at once, by UTC day: the stored days, and the receipts that are not counted yet.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::types::Json;
@@ -22,7 +22,8 @@ pub async fn list_counted(
 ) -> Result<Vec<CountedUpTo>> {
     let counted = query_as!(
         CountedUpTo,
-        "SELECT pixel_id, up_to_seq FROM consent_counted WHERE pixel_id = ANY($1) AND is_ready",
+        "SELECT pixel_id, up_to_seq FROM consent_counted
+         WHERE pixel_id = ANY($1) AND time_zone = 'UTC' AND is_ready",
         pixel_ids,
     )
     .fetch_all(connection)
@@ -44,7 +45,7 @@ pub async fn list_days_of(
 ) -> Result<Vec<CountedDay>> {
     let rows = query!(
         "SELECT pixel_id, day, shown, choices AS \"choices: Json<DayChoices>\" FROM consent_days
-         WHERE pixel_id = ANY($1) AND day BETWEEN $2 AND $3",
+         WHERE pixel_id = ANY($1) AND time_zone = 'UTC' AND day BETWEEN $2 AND $3",
         pixel_ids,
         range.from,
         range.to,

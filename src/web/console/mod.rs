@@ -42,6 +42,7 @@ pub fn routes() -> Vec<Route> {
         sites::claim::routes(),
         sites::overview::routes(),
         sites::sharing::routes(),
+        sites::time_zone::routes(),
         visitors::choices::routes(),
         visitors::choice::routes(),
         visitors::evidence::routes(),

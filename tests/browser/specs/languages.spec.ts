@@ -69,7 +69,7 @@ const ACCOUNT_SCREENS = [
 ];
 
 const SITE_SCREENS = [
-  'overview', 'share', 'choices', 'popup', 'popup/versions', 'popup/versions/1', 'contacts', 'contacts/days', 'requests',
+  'overview', 'share', 'time-zone', 'choices', 'popup', 'popup/versions', 'popup/versions/1', 'contacts', 'contacts/days', 'requests',
   'install', 'test', 'watch', 'move', 'remove',
 ];
 

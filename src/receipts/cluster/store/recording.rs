@@ -1,7 +1,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use chrono::NaiveDate;
 use sqlx::{Connection, PgConnection, PgPool, query, query_scalar};
 use uuid::Uuid;
 
@@ -12,6 +11,7 @@ use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::recording::NewReceipt;
 use crate::receipts::store::rows::{in_places, pixels_of, receipt_of, select_receipt};
+use crate::receipts::store::shown::ShownOn;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// After this time the outcome of unconfirmed receipts is known. Until then their events are deferred.
@@ -167,7 +167,7 @@ pub async fn list_stored(
 pub async fn insert_shown(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-    day: NaiveDate,
+    shown_on: ShownOn,
     visitor_id: &VisitorId,
 ) -> Result<()> {
     let mut transaction = connection.begin().await?;
@@ -181,11 +181,24 @@ pub async fn insert_shown(
             "INSERT INTO consent_shown (pixel_id, shown_on, visitor_id) VALUES ($1, $2, $3)
              ON CONFLICT (pixel_id, shown_on, visitor_id) DO NOTHING",
             pixel_id.as_str(),
-            day,
+            shown_on.utc,
             visitor_id.as_str(),
         )
         .execute(&mut *transaction)
         .await?;
+        if let Some((zone, day)) = shown_on.local {
+            query!(
+                "INSERT INTO consent_shown_local (pixel_id, time_zone, shown_on, visitor_id)
+                 VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (pixel_id, time_zone, shown_on, visitor_id) DO NOTHING",
+                pixel_id.as_str(),
+                zone.name(),
+                day,
+                visitor_id.as_str(),
+            )
+            .execute(&mut *transaction)
+            .await?;
+        }
     }
     transaction.commit().await?;
     Ok(())

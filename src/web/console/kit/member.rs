@@ -20,7 +20,10 @@ use crate::http::call::Call;
 use crate::http::html::reader::{Reader, kept_language};
 use crate::http::limited::net_of;
 use crate::http::problem;
+use crate::pixels::input::OfPixel;
 use crate::pixels::other_sites::ListOtherSites;
+use crate::pixels::pixel::DayZone;
+use crate::pixels::time_zone::ShowTimeZone;
 use crate::web::layout::page;
 
 const MOST_COUNTED: &str = "99";
@@ -94,6 +97,11 @@ impl<'r> Member<'r> {
         let now = self.app.infra.clock.now();
         let overdue = page.requests.iter().filter(|request| request.due_at.0 < now).count();
         Ok((count > 0).then(|| OpenRequests { count: format!("{count}{more}"), overdue }))
+    }
+
+    /// The time zone in which the statistics of a site count days.
+    pub async fn day_zone(&self, pixel_id: &str) -> Result<DayZone> {
+        self.ask::<ShowTimeZone>(OfPixel { pixel_id: pixel_id.to_owned() }).await
     }
 
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>

@@ -16,7 +16,7 @@ use crate::pixels::pixel::InstallStatus;
 use crate::pixels::setup::ShowPixel;
 use crate::pixels::snippets::snippet_mail::{EmailSnippet, MailedSnippet, SnippetMailRequest};
 use crate::pixels::view::PixelView;
-use crate::receipts::daily_counts::stats::{ReadConsentStats, StatsRequest};
+use crate::receipts::daily_counts::stats::{ReadSiteStats, StatsRequest};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -119,10 +119,10 @@ fn notice_of(done: &str) -> Option<Message> {
 }
 
 async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
-    let today = member.app.infra.clock.now().date_naive();
+    let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
     let from = today.pred_opt().unwrap_or(today).to_string();
     let request = StatsRequest { pixel_id: pixel_id.to_owned(), from: Some(from), to: None };
-    Ok(Visits::of(&member.ask::<ReadConsentStats>(request).await?))
+    Ok(Visits::of(&member.ask::<ReadSiteStats>(request).await?))
 }
 
 /// The text around the snippet in a draft for the reader's mail program.

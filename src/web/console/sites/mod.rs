@@ -12,6 +12,7 @@ pub mod screenshots;
 pub mod sharing;
 pub mod tag_state;
 pub mod test_tag;
+pub mod time_zone;
 pub mod versions;
 pub mod watch;
 mod watch_words;
@@ -41,7 +42,7 @@ use crate::pixels::install_check::ShowInstall;
 use crate::pixels::pixel::InstallStatus;
 use crate::pixels::setup::{ListPixels, ShowPixel};
 use crate::pixels::view::PixelSummary;
-use crate::receipts::daily_counts::stats::{Counts, ReadConsentStats, StatsRequest};
+use crate::receipts::daily_counts::stats::{Counts, ReadSiteStats, StatsRequest};
 use crate::silence::settings::ShowWatch;
 use crate::types::formatting::percent;
 use crate::web::charts::sparkline::Sparkline;
@@ -196,7 +197,8 @@ fn notice_of(done: &str) -> Option<Message> {
 async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
     let view = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let request = StatsRequest { pixel_id: pixel_id.clone(), from: None, to: None };
-    let stats = member.ask::<ReadConsentStats>(request).await?;
+    let found = member.ask::<ReadSiteStats>(request).await?;
+    let stats = &found.stats;
     let by_day = stats.days.iter().map(|day| day.counts.accepted + day.counts.declined);
     let by_day = by_day.collect::<Vec<_>>();
     let Counts { shown, accepted, declined, .. } = stats.totals;
@@ -206,7 +208,7 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
     let install = member.ask::<ShowInstall>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let now = member.app.infra.clock.now();
-    let (state, tone) = state_of(&install, &Visits::of(&stats), now);
+    let (state, tone) = state_of(&install, &Visits::of(&found), now);
     Ok(Row {
         line: (answered > 0).then(|| sparkline(&by_day)),
         requests: member.open_requests(&pixel_id).await?.as_ref().map(requests),

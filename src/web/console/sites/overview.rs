@@ -1,4 +1,4 @@
-use chrono::{NaiveDate, NaiveTime};
+use chrono::NaiveDate;
 use rocket::{Route, get, routes};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,9 +11,10 @@ use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
+use crate::pixels::pixel::DayZone;
 use crate::pixels::setup::ShowPixel;
 use crate::policies::popup_changes::{Publication, list_publications};
-use crate::receipts::daily_counts::stats::{Counts, ReadConsentStats, Stats, StatsRequest};
+use crate::receipts::daily_counts::stats::{Counts, ReadSiteStats, Stats, StatsRequest};
 use crate::receipts::table;
 use crate::web::charts::bars::{Bars, Column};
 use crate::web::charts::spans::{Span, are_weeks, spans_of};
@@ -36,8 +37,8 @@ const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
 #[get("/console/sites/<pixel_id>/overview")]
 async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
     let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
-    let today = member.app.infra.clock.now().date_naive();
-    let content = read_overview(&member, pixel_id, Asked::of(&query, today), today).await?;
+    let reader = MemberReader::of(&member, pixel_id).await?;
+    let content = read_overview(&reader, pixel_id, &query).await?;
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let screen = Screen {
         template: "console/overview.html",
@@ -51,16 +52,32 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
 /// Reads the statistics of a site with the rights of whoever opens the page.
 pub trait StatsReader: Sync {
     fn infra(&self) -> &Infra;
+    fn zone(&self) -> DayZone;
     fn read(&self, request: StatsRequest) -> impl Future<Output = Result<Stats>> + Send;
 }
 
-impl StatsReader for Member<'_> {
+struct MemberReader<'a, 'r> {
+    member: &'a Member<'r>,
+    zone: DayZone,
+}
+
+impl<'a, 'r> MemberReader<'a, 'r> {
+    async fn of(member: &'a Member<'r>, pixel_id: &str) -> Result<Self> {
+        Ok(Self { member, zone: member.day_zone(pixel_id).await? })
+    }
+}
+
+impl StatsReader for MemberReader<'_, '_> {
     fn infra(&self) -> &Infra {
-        &self.app.infra
+        &self.member.app.infra
+    }
+
+    fn zone(&self) -> DayZone {
+        self.zone
     }
 
     async fn read(&self, request: StatsRequest) -> Result<Stats> {
-        self.ask::<ReadConsentStats>(request).await
+        Ok(self.member.ask::<ReadSiteStats>(request).await?.stats)
     }
 }
 
@@ -77,14 +94,17 @@ pub struct OverviewPage {
     overview: Overview,
     comparison: Option<Message>,
     fewest: i64,
+    time_zone: &'static str,
 }
 
 pub async fn read_overview(
     reader: &impl StatsReader,
     pixel_id: &str,
-    asked: Asked,
-    today: NaiveDate,
+    query: &Query,
 ) -> Result<OverviewPage> {
+    let zone = reader.zone();
+    let today = zone.day_of(reader.infra().clock.now());
+    let asked = Asked::of(query, today);
     let (stats, error) = match reader.read(asked.request(pixel_id)).await {
         Ok(stats) => (stats, None),
         Err(error @ Error::Validation(_)) => {
@@ -93,7 +113,7 @@ pub async fn read_overview(
         Err(error) => return Err(error),
     };
     let comparison = comparison(reader, &stats).await?;
-    let published = published_in(reader.infra(), &stats).await?;
+    let published = published_in(reader.infra(), &stats, zone).await?;
     Ok(OverviewPage {
         status: error.as_ref().map_or(200, Error::status),
         ranges: ranges(&asked),
@@ -103,14 +123,15 @@ pub async fn read_overview(
         overview: Overview::of(&stats, &published),
         comparison,
         fewest: FEWEST,
+        time_zone: zone.name(),
     })
 }
 
 #[get("/console/sites/<pixel_id>/overview.csv")]
 async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let today = member.app.infra.clock.now().date_naive();
+    let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
     let request = Asked::of(&query, today).request(pixel_id);
-    let stats = member.ask::<ReadConsentStats>(request).await?;
+    let stats = member.ask::<ReadSiteStats>(request).await?.stats;
     let name = format!("stats-{}-{}-{}", stats.pixel_id, stats.from, stats.to);
     Ok(Csv::whole(name, table::of_stats(&stats)?))
 }
@@ -157,7 +178,7 @@ struct Mark {
 }
 
 impl Overview {
-    fn of(stats: &Stats, published: &[Publication]) -> Self {
+    fn of(stats: &Stats, published: &[Published]) -> Self {
         let spans = spans_of(&stats.days);
         let all = Span { from: stats.from, to: stats.to, counts: stats.totals.clone() };
         let columns = spans.iter().map(|span| column(span, published));
@@ -222,17 +243,25 @@ async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<M
     Ok(Some(Rate::from(&stats.totals).difference(Rate::from(&totals), &before)))
 }
 
-async fn published_in(infra: &Infra, stats: &Stats) -> Result<Vec<Publication>> {
-    let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
-    let until = stats.to.succ_opt().unwrap_or(stats.to);
-    list_publications(infra, &stats.pixel_id, midnight(stats.from), midnight(until)).await
+/// A publication, with its day in the time zone of the site.
+struct Published {
+    day: NaiveDate,
+    what: Publication,
 }
 
-fn column(span: &Span, published: &[Publication]) -> Column<4> {
+async fn published_in(infra: &Infra, stats: &Stats, zone: DayZone) -> Result<Vec<Published>> {
+    let until = stats.to.succ_opt().unwrap_or(stats.to);
+    let (from, until) = (zone.begin_of(stats.from), zone.begin_of(until));
+    let published = list_publications(infra, &stats.pixel_id, from, until).await?;
+    let with_day = |what: Publication| Published { day: zone.day_of(what.at), what };
+    Ok(published.into_iter().map(with_day).collect())
+}
+
+fn column(span: &Span, published: &[Published]) -> Column<4> {
     let counts = &span.counts;
     let Counts { shown, accepted, declined, withdrawn, unanswered, .. } = *counts;
-    let marks = published.iter().filter(|it| span.contains(it.at.date_naive()));
-    let mut marks = marks.map(published_part).collect::<Vec<_>>();
+    let marks = published.iter().filter(|it| span.contains(it.day));
+    let mut marks = marks.map(|it| published_part(&it.what)).collect::<Vec<_>>();
     marks.dedup();
     let mark = |marks| {
         let text = tr("{{ days }}: {{ published }}").with("days", span.name());
@@ -264,10 +293,6 @@ fn row(span: &Span) -> Row {
     Row { name: span.name(), counts: span.counts.clone(), rate: Rate::from(&span.counts).text() }
 }
 
-fn mark(publication: &Publication) -> Mark {
-    Mark {
-        day: Message::Day(publication.at.date_naive()),
-        version: publication.version,
-        what: published_part(publication),
-    }
+fn mark(Published { day, what }: &Published) -> Mark {
+    Mark { day: Message::Day(*day), version: what.version, what: published_part(what) }
 }

@@ -3,34 +3,37 @@
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::findings;
+use crate::clock::Timestamp;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::diagnostics::finding::{FindingKind, Severity};
 use crate::pixels::install_check::InstallView;
-use crate::pixels::pixel::InstallStatus;
-use crate::receipts::daily_counts::stats::{Counts, Stats};
+use crate::pixels::pixel::{DayZone, InstallStatus};
+use crate::receipts::daily_counts::stats::{Counts, SiteStats};
 use crate::web::console::kit::words::{PastDay, past_day};
 
-#[derive(Default)]
+/// The latest days with visits, in a time zone.
 pub struct Visits {
+    zone: DayZone,
     answered: Option<NaiveDate>,
     shown: Option<NaiveDate>,
 }
 
 impl Visits {
-    pub fn of(stats: &Stats) -> Self {
+    pub fn of(SiteStats { zone, stats }: &SiteStats) -> Self {
         let last = |count: fn(&Counts) -> i64| {
             let busy = stats.days.iter().rev().find(|day| count(&day.counts) > 0);
             busy.map(|day| day.day)
         };
         Self {
+            zone: *zone,
             answered: last(|counts| counts.accepted + counts.declined + counts.withdrawn),
             shown: last(|counts| counts.shown),
         }
     }
 
-    /// The latest days with a response and with a popup that was shown.
+    /// The latest UTC days with a response and with a popup that was shown.
     pub fn on(answered: Option<NaiveDate>, shown: Option<NaiveDate>) -> Self {
-        Self { answered, shown }
+        Self { zone: DayZone::UTC, answered, shown }
     }
 
     /// Evidence that the tag works, from today or yesterday and later than `after`.
@@ -64,11 +67,12 @@ pub fn state_of(
         is_installed && install.check_error.is_none() && install.missing_since.is_none();
     let is_decisive = |kind| was_found || is_block(kind);
     let worst = errors.find(|finding| is_decisive(finding.kind));
-    let missing = install.missing_since.map(|since| since.0.date_naive());
-    let checked = worst.and(install.checked_at).map(|time| time.0.date_naive());
+    let day_of = |time: Timestamp| visits.zone.day_of(time.0);
+    let missing = install.missing_since.map(day_of);
+    let checked = worst.and(install.checked_at).map(day_of);
     let works = match is_installed {
         true => None,
-        false => visits.of_late(missing.max(checked), now.date_naive()),
+        false => visits.of_late(missing.max(checked), visits.zone.day_of(now)),
     };
     match (works, worst) {
         (Some(works), _) => (works, "good"),

@@ -21,7 +21,7 @@ use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
 use crate::policies::popup_changes::{self, PopupChange};
 use crate::receipts::daily_counts::series::VersionSeries;
-use crate::receipts::daily_counts::stats::{ReadConsentStats, StatsRequest};
+use crate::receipts::daily_counts::stats::{ReadSiteStats, StatsRequest};
 use crate::types::ids::PixelId;
 use crate::types::locales::{self, Locale};
 use crate::web::console::kit::member::Member;
@@ -38,13 +38,13 @@ struct Answered(Vec<VersionSeries>);
 
 impl Answered {
     async fn read(member: &Member<'_>, pixel_id: &str) -> Result<Self> {
-        let today = member.app.infra.clock.now().date_naive();
+        let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
         let request = StatsRequest {
             pixel_id: pixel_id.to_owned(),
             from: Some((today - Days::new(364)).to_string()),
             to: None,
         };
-        Ok(Self(member.ask::<ReadConsentStats>(request).await?.by_version))
+        Ok(Self(member.ask::<ReadSiteStats>(request).await?.stats.by_version))
     }
 
     fn rate(&self, version: &PolicyVersionView) -> Rate {

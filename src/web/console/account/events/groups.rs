@@ -107,7 +107,8 @@ impl Group {
             | EventKind::MoveCancelled
             | EventKind::WatchChanged
             | EventKind::SharedLinkCreated
-            | EventKind::SharedLinkRevoked => Self::Sites,
+            | EventKind::SharedLinkRevoked
+            | EventKind::TimeZoneChanged => Self::Sites,
             EventKind::PolicyPublished
             | EventKind::AppearanceChanged
             | EventKind::ConsentTurnedOff => Self::Popup,

@@ -67,6 +67,7 @@ fn of_sites(kind: EventKind) -> Option<Message> {
         EventKind::WatchChanged => tr("Changed the watch of a site:"),
         EventKind::SharedLinkCreated => tr("Shared the overview of a site:"),
         EventKind::SharedLinkRevoked => tr("Revoked a shared link of a site:"),
+        EventKind::TimeZoneChanged => tr("Changed the time zone of a site’s statistics:"),
         EventKind::PixelDeleted => tr("Removed a site:"),
         EventKind::PixelMoved => tr("Moved a site to another domain:"),
         EventKind::MoveEnded => tr("Ended the move of a site:"),
