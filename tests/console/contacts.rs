@@ -304,6 +304,6 @@ async fn the_answer_to_a_refused_request_by_mail_names_the_reason() {
     let mail = answer.split("<textarea").nth(1).and_then(|rest| rest.split("</textarea>").next());
     assert!(mail.is_some_and(|mail| mail.contains(reason)), "{answer}");
     assert!(!answer.contains("[the reason that you enter above]"), "{answer}");
-    let list = browser.page(&format!("/console/sites/{}/requests?status=refused", site.pixel_id));
-    assert!(list.await.contains("Refused on 10 March 2026"));
+    let list = format!("/console/sites/{}/requests?status=refused", site.pixel_id);
+    assert!(browser.page(&list).await.contains("Refused on 10 March 2026"));
 }

@@ -40,7 +40,7 @@ async fn screen(
         regions: zones::regions(),
         time_zone: wrong.unwrap_or(zone.name()),
         time_zone_error: wrong.map(|_| tr("Choose a time zone of the list.")),
-        shown_from: (!zone.is_utc()).then(|| Message::Day(zone.shown_from)),
+        shown_from: (!zone.is_utc()).then_some(Message::Day(zone.shown_from)),
         notice,
     };
     let screen = Screen {
