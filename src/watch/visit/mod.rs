@@ -1,6 +1,6 @@
 mod choice;
+mod extension;
 mod kinds;
-mod lasting;
 mod observation;
 mod page;
 mod passing;

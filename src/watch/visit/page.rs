@@ -4,11 +4,13 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::watch::browser::Waits;
 use crate::watch::devtools::{CallError, Connection, Document, SharedSeen};
 
+use super::extension::rest;
 use super::observation::Screenshot;
 
 const ASKING: Duration = Duration::from_secs(5);
@@ -17,6 +19,8 @@ const FIRST_RESPONSE: Duration = Duration::from_secs(20);
 const LOADING: Duration = Duration::from_secs(8);
 /// The time after leaving in which requests count.
 const AFTERMATH: Duration = Duration::from_secs(1);
+/// The time for an answer that shows that the page runs.
+const ANSWER: Duration = Duration::from_secs(1);
 const MAX_FRAMES: usize = 40;
 const WORLD: &str = "assent-watch";
 
@@ -27,6 +31,12 @@ pub struct Page {
     /// The target of the browser's own page about WebRTC.
     pub webrtc: String,
     pub waits: Arc<Waits>,
+}
+
+/// The beginning of an observation.
+struct Beginning {
+    at: Instant,
+    lost: Duration,
 }
 
 impl Page {
@@ -85,7 +95,47 @@ impl Page {
             post(json!({"type": "mouseWheel", "x": 640, "y": 450, "deltaX": 0, "deltaY": way}));
             sleep(time / 4).await;
         }
-        self.last(time, &beginning).await.map(drop)
+        self.wait_until_run(time, &beginning).await.map(drop)
+    }
+
+    async fn begin(&self) -> Beginning {
+        Beginning { at: Instant::now(), lost: self.lost().await }
+    }
+
+    /// Waits until the browser was able to run for this time since the beginning. Returns the time that it was
+    /// not.
+    async fn wait_until_run(
+        &self,
+        time: Duration,
+        beginning: &Beginning,
+    ) -> Result<Duration, String> {
+        loop {
+            let lost = self.lost().await.saturating_sub(beginning.lost);
+            let rest = rest(time, beginning.at.elapsed(), lost)?;
+            if rest.is_zero() {
+                return Ok(lost);
+            }
+            sleep(rest).await;
+            // Linux counts a wait once it is over, and a page that answers does not wait.
+            let answering = json!({"expression": "0"});
+            let _ = timeout(ANSWER, self.call("Runtime.evaluate", answering)).await;
+        }
+    }
+
+    /// Waits until the browser was able to run for this time from now on. Returns the time that it was not.
+    pub async fn stay(&self, time: Duration) -> Result<Duration, String> {
+        let beginning = self.begin().await;
+        self.wait_until_run(time, &beginning).await
+    }
+
+    /// The time for which the browser has waited for a processor so far.
+    async fn lost(&self) -> Duration {
+        let waits = Arc::clone(&self.waits);
+        let noted = spawn_blocking(move || {
+            waits.note();
+            waits.lost()
+        });
+        noted.await.unwrap_or_default()
     }
 
     pub async fn leave(&self) -> Result<(), String> {

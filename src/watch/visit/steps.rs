@@ -16,8 +16,8 @@ use crate::watch::service::pixel_of;
 use crate::watch::site::{Site, host_of};
 
 use super::choice::{Choice, Pressed};
+use super::extension::EXTENSION;
 use super::kinds::Visit;
-use super::lasting::EXTENSION;
 use super::observation::{Observation, Screenshot, StoredValue, TagSeen};
 use super::page::Page;
 use super::passing::{CookieReader, written};

@@ -170,7 +170,7 @@ async fn save(
     }
 }
 
-/// What would be published.
+/// A notice that is not published yet.
 struct Draft<'a> {
     fields: &'a Fields,
     outcome: ConsentOutcome,
