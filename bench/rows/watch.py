@@ -17,7 +17,7 @@ DATABASE = "watch"
 SITES = 400
 # Rate per second, and maximum number of connections.
 TAGS, CHOICES = (200, 32), (50, 16)
-SECONDS, ROUNDS, WARM_UP = 120, 3, 10
+SECONDS, ROUNDS, WARM_UP = 60, 3, 10
 FIRST_REPORT = 300
 PICTURES = 24
 DAY = 24 * 60 * 60

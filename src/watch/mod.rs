@@ -17,6 +17,7 @@ mod service;
 mod site;
 mod verdict;
 mod visit;
+mod waits;
 
 pub use browser::guard::{COMMAND as GUARD_COMMAND, guard};
 pub use gate::Exceptions;

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::processes;
-use super::waits::Waits;
+use crate::watch::waits::Waits;
 
 const MAX_DISK: u64 = 512 << 20;
 const MAX_MEMORY: u64 = 3 << 30;

@@ -4,13 +4,11 @@ mod folder;
 pub mod guard;
 mod output;
 mod process;
-mod processes;
+pub mod processes;
 mod program;
 mod user;
-mod waits;
 
 pub use arguments::Extra;
 pub use folder::RunFolder;
 pub use process::{Browser, StartError};
 pub use program::Program;
-pub use waits::Waits;

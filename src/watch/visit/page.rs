@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::watch::browser::Waits;
 use crate::watch::devtools::{CallError, Connection, Document, SharedSeen};
+use crate::watch::waits::Waits;
 
 use super::extension::rest;
 use super::observation::Screenshot;

@@ -8,12 +8,13 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, Waits, bounds};
+use crate::watch::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use crate::watch::devtools::{self, Events, Following, SharedSeen, follow};
 use crate::watch::monotonic::monotonic_ms;
 use crate::watch::net_log;
 use crate::watch::service::pixel_of;
 use crate::watch::site::{Site, host_of};
+use crate::watch::waits::Waits;
 
 use super::choice::{Choice, Pressed};
 use super::extension::EXTENSION;

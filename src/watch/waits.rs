@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::unistd::Pid;
 
-use super::processes;
+use super::browser::processes;
 
 /// The processes of a profile, and how long they have waited.
 pub struct Waits {
