@@ -51,7 +51,7 @@ test('the name and the address of the account can be changed', async ({ page }) 
   await expectAccessible(page, 'profile');
   await page.getByRole('textbox', { name: /^Name/ }).fill('Ann & Co');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByText('Ann & Co')).toBeVisible();
+  await expect(page.getByRole('definition').filter({ hasText: 'Ann & Co' })).toBeVisible();
   await page.getByRole('link', { name: 'Change name and address' }).click();
   const address = `new-${Date.now()}@shop.example`;
   await page.getByLabel('New email address').fill(address);

@@ -71,7 +71,7 @@ test('task 4: an officer erases a person who asked by mail, and nothing is left'
   await person.click('link', 'Ben Stone');
   await person.fill(`Type ${pixel.host} to erase the person`, pixel.host);
   await person.click('button', 'Erase this person');
-  await person.sees(/^The person is erased: one receipt, one contact/);
+  await person.sees(/^The person is erased: one receipt and one contact/);
   person.end(5);
   await person.click('link', 'Choices');
   await person.sees(/^No choices yet/);
