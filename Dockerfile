@@ -2,6 +2,7 @@
 # /var/lib/assent contains the file of LOG_STATE.
 #
 #   docker build -t assent .
+#   docker build -t assent-chromium --build-arg WITH_CHROMIUM=1 .     with a browser that watches sites
 #
 # compose.yaml runs it with PostgreSQL and a proxy; see docs/operating.md.
 
@@ -36,6 +37,13 @@ RUN touch build.rs src/main.rs src/lib.rs \
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin assent \
     && install --directory --owner=10001 --group=10001 --mode=0700 /var/lib/assent
+# 1 adds a browser, and fonts with the letters of the 39 languages of the popup.
+ARG WITH_CHROMIUM=0
+RUN if [ "$WITH_CHROMIUM" = 1 ]; then \
+        apt-get update \
+        && apt-get install --yes --no-install-recommends chromium fonts-noto-core fonts-noto-cjk \
+        && rm -rf /var/lib/apt/lists/*; \
+    fi
 COPY --from=builder /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=builder /source/target/release/assent /usr/local/bin/
 WORKDIR /srv/assent

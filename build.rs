@@ -86,10 +86,10 @@ fn bundle_all(out_dir: &Path) {
 }
 
 /// What files and folders hold, names included.
-fn fingerprint(places: &[&str]) -> String {
+fn fingerprint(paths: &[&str]) -> String {
     let mut hash = Sha256::new();
-    for place in places.iter().map(Path::new) {
-        let mut files = if place.is_dir() { files_below(place) } else { vec![place.to_owned()] };
+    for path in paths.iter().map(Path::new) {
+        let mut files = if path.is_dir() { files_below(path) } else { vec![path.to_owned()] };
         files.sort();
         for file in files {
             hash.update(file.display().to_string());

@@ -72,6 +72,8 @@ declare namespace Assent {
     'data-assent-signals'?: Signal | (string & {});
     /** `name=purpose` pairs, separated by spaces. May be empty. */
     'data-assent-compat'?: string;
+    /** The name under which the other tool stored the answer, if it is not the usual one. */
+    'data-assent-compat-cookie'?: string;
   }
 
   /** Attributes of a gated script with `type="text/plain"`. */

@@ -1,4 +1,4 @@
-//! The parts of the service, the only state that routes receive.
+//! The components of the service, the only state that routes receive.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::proof::log::Log;
 use crate::receipts::service::Receipts;
 
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App(Arc<Components>);
 
-pub struct Parts {
+pub struct Components {
     pub infra: Infra,
     pub accounts: Accounts,
     pub oauth: OAuth,
@@ -31,7 +31,7 @@ pub struct Parts {
 }
 
 impl App {
-    /// Creates the parts and starts the background work. Must be called inside a Tokio runtime.
+    /// Creates the components and starts the background work. Must be called inside a Tokio runtime.
     pub fn start(infra: Infra) -> Self {
         for database in [Some(&infra.database), infra.replica.as_ref()].into_iter().flatten() {
             let database = database.clone();
@@ -42,7 +42,7 @@ impl App {
         let sites = SiteCache::new(&infra);
         let accounts = Accounts::start(infra.clone());
         let (log, tag) = (Log::new(infra.clone()), Script::ConsentTag.served());
-        Self(Arc::new(Parts {
+        Self(Arc::new(Components {
             receipts: Receipts::start(infra.clone(), sites.clone(), tag, log.clone()),
             contacts: Contacts::new(infra.clone()),
             billing: Billing::new(infra.clone(), accounts.clone()),
@@ -57,9 +57,9 @@ impl App {
 }
 
 impl Deref for App {
-    type Target = Parts;
+    type Target = Components;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &Components {
         &self.0
     }
 }

@@ -26,7 +26,7 @@ impl Clock {
     }
 
     /// Returns the time in UTC, truncated to microseconds as in PostgreSQL.
-    #[allow(clippy::disallowed_methods, reason = "the one place that asks the machine")]
+    #[allow(clippy::disallowed_methods, reason = "the only function that asks the machine")]
     pub fn now(&self) -> DateTime<Utc> {
         let now = match self {
             Self::System => Utc::now(),

@@ -1,12 +1,12 @@
-//! The error type: every refusal of the service, with its status and sentence. `Display` is the
-//! sentence for the caller (`detail` of the problem document, see `docs/reference.md`). Causes of
-//! internal errors stay in the log.
+//! The error type: every refusal of the service, with its sentence; `codes` has the code and the status of each.
+//! `Display` is the sentence for the caller (`detail` of the problem document, see `docs/reference.md`).
+//! Causes of internal errors stay in the log.
 
 pub mod codes;
 mod database;
 mod field;
 mod naming;
-mod status;
+mod numbers;
 
 pub use field::FieldError;
 
@@ -317,7 +317,7 @@ pub fn wrong_field(field: &str, msg: impl Into<String>) -> Error {
 }
 
 /// As [`wrong_field`], deeper in the body.
-pub fn wrong_at(place: &[&str], msg: impl Into<String>) -> Error {
-    let loc = [&[BODY], place].concat();
+pub fn wrong_at(location: &[&str], msg: impl Into<String>) -> Error {
+    let loc = [&[BODY], location].concat();
     Error::InvalidRequest.naming(vec![FieldError::new(&loc, msg, "value_error")])
 }

@@ -51,7 +51,7 @@ pub fn render(name: &str, base_url: &str) -> String {
 /// The guide as HTML. Its headings have anchors, and placeholders in commands are marked (`<span
 /// data-fill="…">`), so that a script can fill them in.
 pub fn html(base_url: &str) -> String {
-    mark_places(&html_of(&source(STAND_IN))).replace(STAND_IN, base_url)
+    mark_placeholders(&html_of(&source(STAND_IN))).replace(STAND_IN, base_url)
 }
 
 pub fn tag_html(base_url: &str) -> String {
@@ -112,7 +112,7 @@ fn anchor_headings(page: &str) -> String {
     })
 }
 
-fn mark_places(page: &str) -> String {
+fn mark_placeholders(page: &str) -> String {
     let mut marked = String::with_capacity(page.len());
     for (index, part) in page.split("<pre>").enumerate() {
         let Some((code, rest)) = part.split_once("</pre>").filter(|_| index > 0) else {

@@ -1,7 +1,7 @@
 //! Assent: a consent and site-pixel service. Three transports (`api`, `mcp`, `web`) serve one set of
-//! capabilities, each of which is defined once, in its feature. The modules are declared in layers, from the
-//! lowest: a module uses only modules of the layers above it in this file. Blank lines separate the layers;
-//! `tests/architecture` reads them here.
+//! capabilities, each of which is defined once, in its feature. The modules are declared in layers, the lowest layer
+//! first. Blank lines separate the layers, and a module may use only modules that are declared in an earlier block. The
+//! diagram in docs/ARCHITECTURE.md shows the highest layer first. `tests/architecture` reads the layers here.
 
 // Values, settings and errors, which do not use the rest.
 pub mod clock;
@@ -17,6 +17,16 @@ pub mod once;
 
 pub mod proof;
 
+// The home pages of sites.
+pub mod page_analysis;
+
+// `assent watch`: the browser, the visits of pages, their verdicts, and the reports.
+pub mod browser;
+
+pub mod visit;
+
+pub mod verdict;
+
 pub mod watch;
 
 // The features.
@@ -30,6 +40,7 @@ pub mod silence;
 
 pub mod sharing;
 
+pub mod consent_receipt;
 pub mod policies;
 
 pub mod receipts;
@@ -57,6 +68,9 @@ pub mod app;
 // The modules that the transports share.
 pub mod guide;
 pub mod http;
+
+// The messages of the tool server.
+pub mod tool_calls;
 
 // The transports.
 pub mod api;

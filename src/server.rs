@@ -18,7 +18,7 @@ use crate::http::measure::Measure;
 use crate::http::once::repeatable;
 use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
-use crate::mcp::tool_server::ToolServer;
+use crate::tool_calls::tool_server::ToolServer;
 use crate::web::docs::ApiDescription;
 use crate::web::help::as_markdown::MarkdownAddresses;
 use crate::web::signed_in::SignedInHeader;
@@ -78,7 +78,10 @@ fn before_serving(app: App) -> AdHoc {
     AdHoc::on_ignite("Demo account and build", move |rocket| {
         Box::pin(async move {
             if let Err(error) = app.receipts.builds.announce().await {
-                tracing::error!(?error, "the build of the tag could not be told to other nodes");
+                tracing::error!(
+                    ?error,
+                    "the build of the tag could not be announced to other nodes"
+                );
             }
             if let Err(error) = jobs::demo_upkeep::prepare(&app.infra).await {
                 tracing::error!(?error, "the demo account could not be prepared");
@@ -216,12 +219,12 @@ mod tests {
     use rocket::http::Method;
 
     use super::routes;
-    use crate::http::headers::cors::VISITOR_ROUTES;
+    use crate::http::headers::cors::visitor_routes;
 
     #[test]
     fn whatever_pages_of_other_origins_may_call_is_mounted() {
         let mounted = routes();
-        for (path, method) in VISITOR_ROUTES {
+        for (path, method) in visitor_routes() {
             let method = method.unwrap_or("GET").parse::<Method>().unwrap();
             let is_it = |route: &&rocket::Route| route.method == method && route.uri.path() == path;
             assert!(mounted.iter().any(|route| is_it(&route)), "{method} {path}");

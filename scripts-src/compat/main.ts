@@ -1,11 +1,15 @@
 import type { Session } from '../extras/session';
 import type { BaseConfig } from '../shared/config';
+import { guard } from '../shared/guard';
 import { readMap } from './categories';
 import { translateAll } from './markup';
 import { hasRefusal } from './refusals';
 
 declare const __ASSENT_CONFIG__: BaseConfig;
 const { base }: BaseConfig = __ASSENT_CONFIG__;
+
+/** Attributes with marks of other tools, which frameworks change in existing elements. Changes of classes are too frequent. */
+const OBSERVED = ['data-cookieblock-src', 'data-cookieconsent', 'data-category', 'data-name'];
 
 let isStarted = false;
 
@@ -22,5 +26,8 @@ export const translate = async (tag: HTMLElement, session: Session): Promise<voi
   translateAll(map, base, session.trusted);
   if (isStarted) return;
   isStarted = true;
+  // The gate notices the attributes that are set then.
+  const translateAgain = (): void => void guard(() => translateAll(map, base, session.trusted));
+  new MutationObserver(translateAgain).observe(document, { attributeFilter: OBSERVED, subtree: true });
   if (!hasAnswered(session) && hasRefusal(map, tag.dataset.assentCompatCookie)) await session.decide('declined', []);
 };

@@ -17,18 +17,24 @@ const categoriesOf = ({ dataset, className }: HTMLElement): string[] => {
   return splitNames(dataset.cookieconsent || dataset.category || dataset.name || optanon?.[1].replace(/-/g, ' '));
 };
 
-const seen = new WeakSet<Element>();
+/** The categories for which an element waits, and the address that it loads then. */
+const markOf = (element: HTMLElement): string => [element.dataset.cookieblockSrc, ...categoriesOf(element)].join();
+
+/** The marks that were translated. A framework may give an existing element others. */
+const translated = new WeakMap<Element, string>();
+const reported = new WeakSet<Element>();
 
 /** Gives every waiting element the attributes of a gated one. What stays unknown never runs, and is reported. */
 export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): void => {
   document.querySelectorAll<HTMLElement>(FOREIGN).forEach((element) => {
-    if (seen.has(element) || element.dataset.assent !== undefined) return;
+    const mark = markOf(element);
+    if (translated.has(element) ? translated.get(element) === mark : element.dataset.assent !== undefined) return;
     const isFrame = element.localName === 'iframe';
     const { dataset } = element;
     const source = dataset.cookieblockSrc || dataset.src;
     // A frame that shows its content already does not wait.
     if (isFrame && !source) return;
-    seen.add(element);
+    translated.set(element, mark);
     const categories = categoriesOf(element);
     const unknown = categories.filter((name) => !map[name.toLowerCase()]);
     if (unknown[0]) {
@@ -48,7 +54,7 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
     }
   });
   document.querySelectorAll<HTMLElement>(UNTRANSLATED).forEach((element) => {
-    if (!seen.has(element) && categoriesOf(element).some((name) => map[name.toLowerCase()])) reportUntranslated(element, base);
+    if (!reported.has(element) && categoriesOf(element).some((name) => map[name.toLowerCase()])) reportUntranslated(element, base);
   });
 };
 
@@ -57,7 +63,7 @@ const reportUntranslated = (element: HTMLElement, base: string): void => {
   const { dataset, localName } = element;
   const isLoaded = localName === 'script' || (localName === 'iframe' && element.hasAttribute('src'));
   if (!isLoaded && !(dataset.src || dataset.cookieblockSrc || dataset.cookieblockHref)) return;
-  seen.add(element);
+  reported.add(element);
   const problem = isLoaded ? 'has not waited: scripts wait with type="text/plain", frames with data-src.' : 'is never loaded: only scripts and frames are.';
   explain(base, 'migrate', `a <${localName}> with the markup of another tool ${problem}`, element);
 };

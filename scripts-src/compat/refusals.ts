@@ -31,9 +31,12 @@ const klaro = (map: CategoryMap, name = 'klaro'): boolean => {
   return services.some(([, is]) => is === false) && !services.some(([name, is]) => is && map[name.toLowerCase()]);
 };
 
-/** `{stamp:'…',necessary:true,preferences:false,statistics:false,marketing:false,method:'explicit',…}`, or 0. */
+/**
+ * `{stamp:'…',necessary:true,preferences:false,statistics:false,marketing:false,method:'explicit',…}`, or 0. Cookiebot encodes
+ * only its quotes and commas.
+ */
 const cookiebot = (): boolean => {
-  const text = readStored('CookieConsent');
+  const text = decodeURIComponent(readStored('CookieConsent'));
   const isRefused = (name: string): boolean => new RegExp(`\\b${name}:false\\b`).test(text);
   return text === '0' || (/method:'explicit'/.test(text) && ['preferences', 'statistics', 'marketing'].every(isRefused));
 };

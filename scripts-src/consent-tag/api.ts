@@ -37,8 +37,9 @@ const listeners = new Set<Listener>();
 const methods = {
   get,
   /** Calls `listener` after every change. Returns a function that unsubscribes it. */
-  on(_change: 'change', listener: Listener): () => void {
-    listeners.add(listener);
+  on(event: 'change', listener: Listener): () => void {
+    if (event === 'change') listeners.add(listener);
+    else extra('hint', 'call', event);
     return () => listeners.delete(listener);
   },
   open: openPreferences,

@@ -1,4 +1,4 @@
-import { GATED_FRAMES, GATED_SCRIPTS } from '../shared/gated';
+import { gated, GATED_FRAMES } from '../shared/gated';
 import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
 import { config } from './config';
@@ -16,7 +16,7 @@ let isUsed: unknown = isForeign;
  * given a placeholder; scripts that wait need nothing.
  */
 export const applyGate = (): unknown => {
-  isUsed = isUsed || document.querySelector((choice?.state === 'accepted' ? GATED_SCRIPTS : '') + GATED_FRAMES);
+  isUsed = isUsed || document.querySelector(choice?.state === 'accepted' ? gated(config.base) : GATED_FRAMES);
   return isUsed && extra('applyGate', { permitted, noteStored, trusted, config, choice, decide });
 };
 

@@ -32,7 +32,7 @@ const start = (): void => {
   const drainQueue = installApi();
   denyByDefault();
   // Loads no module for every such visitor.
-  if (gpc()) console.info('Assent: Global Privacy Control');
+  if (gpc()) console.info('Assent: GPC');
 
   const run = (): void | Promise<void> => {
     // A module first reads the choice of the other subdomains. Until it has called this again, nothing is in force.

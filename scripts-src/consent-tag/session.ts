@@ -52,12 +52,14 @@ const setAndSave = (next: Choice): void => {
 export const noteStored = (names: string | undefined, needs: string): void => {
   if (!choice || !names) return;
   choice = { ...choice, stored: { ...choice.stored, [names]: needs } };
-  saveChoice(choice);
+  // Another tab may have made a later choice, of which this page has not been notified yet.
+  if (!(loadChoice()?.time! > choice.time)) saveChoice(choice);
 };
 
 /**
- * Makes a choice; without an action it is the page's. A refusal is in force at once, whatever the network does; an acceptance is in force when the service has
- * recorded it. Resolves to whether the choice is in force.
+ * Makes a choice. If no user action is given, it counts as made by a script of the page. A refusal is in force at once,
+ * whatever the network does; an acceptance is in force when the service has recorded it. Resolves to whether the choice is
+ * in force.
  */
 export const decide = async (state: State, wanted: string[], by?: Partial<Action> | false): Promise<boolean> => {
   const purposes = only(config.purposes, wanted);
@@ -69,7 +71,7 @@ export const decide = async (state: State, wanted: string[], by?: Partial<Action
   // Without an earlier choice there is nothing to withdraw, and nothing to record.
   if (state === 'withdrawn' && !earlier) return true;
   const next: Choice = {
-    visitor: visitor(),
+    visitor: before ? before.visitor : visitor(),
     state,
     purposes,
     hash: config.hash,

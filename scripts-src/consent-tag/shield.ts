@@ -1,8 +1,8 @@
 import { HOST } from '../shared/dom';
 import { extra } from './modules';
 
-/** The type of the last event of the popup. A key causes a click right after its own event. */
-export let last: string;
+/** The key whose event in the popup this task handles, if any. The click that a key makes belongs to the same task. */
+export let key: string;
 
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
@@ -18,7 +18,11 @@ const handleEvent = (event: Event): void => {
   // A listener that was called before this one has cancelled the event.
   if (event.defaultPrevented) extra('press', event, path[0]);
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
-  last = event.type;
+  // Other events of this task, such as a change of the focus, have no key.
+  const pressed = (event as KeyboardEvent).key;
+  if (!pressed) return;
+  key = pressed;
+  setTimeout(() => (key = ''));
 };
 
 /** Called as early as possible, because listeners of one target are called in the order in which they were added. */

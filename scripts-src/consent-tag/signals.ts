@@ -1,7 +1,8 @@
 import { guard } from '../shared/guard';
+import { config } from './config';
 import { consentTypes } from './consent-types';
 import { extra } from './modules';
-import { choice } from './session';
+import { choice, restore } from './session';
 
 /** Pushes a command. Google's tags recognise commands only as `arguments` objects; they ignore arrays. */
 const push = function (..._command: unknown[]): void {
@@ -24,5 +25,5 @@ export const signalChoice = (): void => {
   const types = consentTypes(choice?.purposes || []);
   if (choice || hasSignalled) push('consent', 'update', types);
   hasSignalled = !!choice;
-  if (document.querySelector('[data-assent-signals]')) extra('signal', types);
+  if (document.querySelector('[data-assent-signals]')) extra('signal', types, choice, config, restore);
 };

@@ -17,8 +17,8 @@ const CSS =
   '[aria-busy] .x{opacity:.6}' +
   '.h{display:flex;gap:0 1em;justify-content:space-between;align-items:center}' +
   '.p .h{flex-wrap:wrap}' +
-  '.w{padding:10px 11px;border-radius:50%;background:var(--b);color:var(--f)}' +
-  '.w::before{content:"";display:block;border:solid;border-width:12px 11px;clip-path:path(evenodd,"M11 0 22 4v7c0 7-5 11-11 13C5 22 0 18 0 11V4zM10 12a3 3 0 1 1 2 0l1 5H9z")}' +
+  '.w{padding:10px;border-radius:50%}' +
+  '.w::before{content:"";display:block;border:12px solid;clip-path:path("M12 0 24 4q0 14-12 20Q0 18 0 4z")}' +
   '.s{position:fixed;clip-path:inset(50%)}' +
   // With four purposes or more, a phone shows the text of the gravest and only the titles of the others.
   '@media(max-width:30em){' +

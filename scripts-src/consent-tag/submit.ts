@@ -3,7 +3,7 @@ import { State } from './choice';
 import { config } from './config';
 import { openedAt, status } from './frame';
 import { decide } from './session';
-import { last } from './shield';
+import { key } from './shield';
 
 /**
  * Makes the choice that a button of a panel stands for, and shows in the panel whether it was saved. Resolves to whether
@@ -21,7 +21,7 @@ export const submit = async (panel: HTMLElement, state: State, purposes: string[
     state,
     purposes,
     event?.isTrusted && {
-      act: event.detail ? 'pointer' : /^k/.test(last) ? 'keyboard' : 'assistive',
+      act: event.detail ? 'pointer' : key || event.key ? 'keyboard' : 'assistive',
       seen: elapsed < 1e3 ? 'under_1s' : elapsed < 5e3 ? 'under_5s' : 'longer',
     },
   );

@@ -1,1 +1,3 @@
 export { clearControls } from './button';
+export { showInModal } from './modal';
+export { uncover } from './uncover';

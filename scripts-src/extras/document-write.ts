@@ -23,9 +23,9 @@ const byAddress = new Map<string, Writer>();
 let running: Writer | undefined;
 /** The writer of the script that was started last. Calls of unknown origin are attributed to it. */
 let last: Writer | undefined;
-/** The addresses of the page's own code: the document, and its scripts before the first one was started here. */
-const pageAddresses = new Set<string>();
-/** The addresses of the document alone. A single-page app changes its address. */
+/** The addresses of the page's own scripts before the first one was started here. */
+const scriptAddresses = new Set<string>();
+/** The addresses of the document. A single-page app changes its address. */
 const documentAddresses = new Set<string>();
 
 /** The number of lines of the longest inline script that was started here. Safari counts them as lines of the document. */
@@ -59,17 +59,14 @@ const currentWriter = (): Writer | undefined => {
   if (known) return byAddress.get(known.address);
   // Browsers also report the first line of the document for handlers in attributes that a script has set.
   const isFromPage = ({ address, line }: { address: string; line: string }): boolean =>
-    pageAddresses.has(address) && (+line > maxLines || !documentAddresses.has(address));
+    documentAddresses.has(address) ? +line > maxLines : scriptAddresses.has(address);
   return frames.length && frames.every(isFromPage) && !INJECTED.test(stack) ? undefined : last;
 };
 
 const collectPageAddresses = (): void => {
   const opened = performance.getEntriesByType('navigation').map(({ name }) => name);
-  for (const address of [document.URL, ...opened]) {
-    documentAddresses.add(withoutFragment(address));
-    pageAddresses.add(withoutFragment(address));
-  }
-  for (const { src, type } of Array.from(document.scripts)) if (src && type !== 'text/plain') pageAddresses.add(withoutFragment(src));
+  for (const address of [document.URL, ...opened]) documentAddresses.add(withoutFragment(address));
+  for (const { src, type } of Array.from(document.scripts)) if (src && type !== 'text/plain') scriptAddresses.add(withoutFragment(src));
 };
 
 let isIntercepted = false;

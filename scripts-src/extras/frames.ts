@@ -1,17 +1,19 @@
+import { FILLED_FRAMES } from '../shared/gated';
+import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { load } from './load';
 import type { Session } from './session';
 
-/** The attributes that determine the content of a frame. */
-type Content = Record<'src' | 'srcdoc', string | null>;
-/** The content that frames showed before consent, and the address that has replaced it. */
-const replaced = new WeakMap<HTMLIFrameElement, Content & { by: string }>();
-
-const ATTRIBUTES = ['src', 'srcdoc'] as const;
+/** The attributes that determine the content of a frame, and when it loads. */
+const ATTRIBUTES = ['src', 'srcdoc', 'loading'] as const;
+type Content = Record<(typeof ATTRIBUTES)[number], string | null>;
+/** The frames that show gated content: what they showed before consent, and the address that has replaced it. */
+const replaced = new WeakMap<HTMLIFrameElement, { content: Content; by: string }>();
 
 const contentOf = (frame: HTMLIFrameElement): Content => ({
   src: frame.getAttribute('src'),
   srcdoc: frame.getAttribute('srcdoc'),
+  loading: frame.getAttribute('loading'),
 });
 
 /**
@@ -30,13 +32,17 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
   position.replaceWith(frame);
 };
 
-/** Frames whose visitor wants to see them once, with the address that was named, and when that was decided. */
-const wantedOnce = new WeakMap<HTMLIFrameElement, { src: string; time: number }>();
+/**
+ * Frames whose visitor wants to see them once, with the address that was named, when that was decided, and whether it was
+ * under Global Privacy Control.
+ */
+const wantedOnce = new WeakMap<HTMLIFrameElement, { src: string; time: number; gpc: boolean }>();
 
 /** Whether the visitor has decided to see this frame once, and has not refused since. */
 const isWanted = (frame: HTMLIFrameElement, { choice }: Session): boolean => {
   const wanted = wantedOnce.get(frame);
-  return !!wanted && wanted.src === frame.dataset.src && (!choice || choice.state === 'accepted' || choice.time < wanted.time);
+  if (!wanted || (gpc() && !wanted.gpc)) return false;
+  return wanted.src === frame.dataset.src && (!choice || choice.state === 'accepted' || choice.time < wanted.time);
 };
 
 /** Shows the gated content of a frame if it is permitted, or else its placeholder. */
@@ -44,17 +50,22 @@ export const switchFrame = (frame: HTMLIFrameElement, isPermitted: boolean, sess
   const content = contentOf(frame);
   const { src, assentPlaceholder } = frame.dataset;
   const before = replaced.get(frame);
-  const shows = (address?: string): boolean => content.src === address && content.srcdoc === null;
-  // The page may have changed `data-src` since: the earlier content must not stay, nor return as a placeholder.
-  const isShown = shows(src) || shows(before?.by);
+  const isShown = content.src === src && content.srcdoc === null;
   const mayShow = isPermitted || isWanted(frame, session);
-  if (mayShow ? !shows(src) : isShown) {
-    if (mayShow) replaced.set(frame, { ...((isShown && before) || content), by: src! });
-    show(frame, mayShow ? { src: src!, srcdoc: null } : before || { src: null, srcdoc: null }, session.trusted);
+  // A page may change the address of a frame that is permitted. Whatever a frame shows then, a refusal ends it.
+  if (mayShow ? before?.by !== src : before || isShown) {
+    // A copy of a frame that was shown has the gated content from the beginning.
+    const first = before ? before.content : isShown ? { ...content, src: null } : content;
+    if (mayShow) replaced.set(frame, { content: first, by: src! });
+    else replaced.delete(frame);
+    if (!mayShow || !isShown) show(frame, mayShow ? { ...first, src: src!, srcdoc: null } : first, session.trusted);
+    // This has no effect on a frame that has begun to load, except in Firefox, which loads it again. A copy, such as in a
+    // framework's cache of pages, does not load before the gate has seen it.
+    if (mayShow && !CSS.supports('-moz-appearance:none')) frame.loading = 'lazy';
   }
-  if (mayShow || assentPlaceholder === 'none' || ATTRIBUTES.some((name) => frame.hasAttribute(name))) return;
+  if (mayShow || assentPlaceholder === 'none' || frame.matches(FILLED_FRAMES)) return;
   const showOnce = (): void => {
-    wantedOnce.set(frame, { src: src!, time: Date.now() });
+    wantedOnce.set(frame, { src: src!, time: Date.now(), gpc: gpc() });
     switchFrame(frame, isPermitted, session);
   };
   guard(async () => (await load('placeholders')).placehold(frame, session, showOnce));

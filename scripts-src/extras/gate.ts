@@ -21,11 +21,23 @@ interface Pending {
 }
 const pending = new Map<HTMLScriptElement, Pending>();
 
+let latest: Session | undefined;
+
+/** Whether another tab has made a later choice, of which a busy page has not been notified yet. */
+const isOutdated = ({ choice, config }: Session): boolean => {
+  let isLater = false;
+  guard(() => (isLater = JSON.parse(localStorage['assent:' + config.pixel]).time > choice!.time));
+  return isLater;
+};
+
 /**
  * Starts permitted scripts, stops those that are no longer permitted, and shows frames or their placeholders. On pages that
  * are marked up for another consent tool, their markup is translated first.
  */
 export const applyGate = async (session: Session): Promise<void> => {
+  // The tag observes elements that are added. A framework may give an existing frame another address or purpose.
+  if (!latest) new MutationObserver(() => void guard(() => applyGate(latest!))).observe(document, { attributeFilter: ['data-src', 'data-assent'], subtree: true });
+  latest = session;
   pending.forEach(({ needs, started, end }) => {
     if (!started || session.permitted(needs)) return;
     started.undo();
@@ -58,7 +70,7 @@ export const applyGate = async (session: Session): Promise<void> => {
 const run = (script: HTMLScriptElement, session: Session): Promise<void> | void => {
   const entry = pending.get(script)!;
   // While it was queued, the visitor may have changed the choice, or the page may have removed the script.
-  if (!session.permitted(entry.needs) || !script.isConnected) return void pending.delete(script);
+  if (!session.permitted(entry.needs) || !script.isConnected || isOutdated(latest!)) return void pending.delete(script);
   const { assent, assentCookies, assentType } = script.dataset;
   session.noteStored(assentCookies, assent!);
   return new Promise((done) => {

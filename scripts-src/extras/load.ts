@@ -25,6 +25,5 @@ export const load = <K extends keyof Modules>(name: K): Promise<Modules[K]> => {
   // The time makes the address unique, because some browsers cache a failed import permanently.
   const loading: Promise<Modules[K]> = import(import.meta.url.replace('/extras.', `/${name}.`) + Date.now());
   loading.catch(() => delete modules[name]);
-  modules[name] = loading;
-  return loading;
+  return (modules[name] = loading);
 };

@@ -2,23 +2,28 @@ import type * as Recheck from '../recheck/main';
 import type { TagConfig } from '../shared/config';
 import type { Send } from '../shared/http';
 import type * as Share from '../share/main';
+import type * as Signals from '../signals/main';
 import { load } from './load';
+import { reach } from './reach';
 
 export { applyGate } from './gate';
 export { enter } from './keyboard';
 export { press } from './press';
-export { reach } from './reach';
+export { reach };
 export { remove } from './remove';
-export { uncover } from './uncover';
 
 /** Notifies the vendors that the page names of the consent types, in order. */
-export const signal = async (types: Record<string, string>): Promise<void> => (await load('signals')).signal(types);
+export const signal = async (...about: Parameters<typeof Signals.signal>): Promise<void> => (await load('signals')).signal(...about);
 
 /** Reads the choice of the other subdomains, and lets the tag start. */
-export const share = async (...about: Parameters<typeof Share.share>): Promise<void> => (await load('share')).share(...about);
+export const share = async (...about: Parameters<typeof Share.share>): Promise<void> =>
+  (await load('share').catch(async () => void (await hint('share'))))?.share(...about);
+
+/** Keeps a focused element of the page from being hidden under the banner. */
+export const uncover = async (...about: [frame: HTMLElement, focused: Element]): Promise<void> => (await load('controls')).uncover(...about, reach);
 
 /** Tells the page's developer in the browser console why something does not happen. */
-export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host' | 'site', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
+export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host' | 'share' | 'site', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
 
 /** Asks the service whether a stored choice is still valid. */
 export const verify = async (...about: Parameters<typeof Recheck.verify>): Promise<void> => (await load('recheck')).verify(...about);

@@ -9,7 +9,7 @@ type Handlers = { ontouchend?: (() => void) | null; ontouchmove?: (() => void) |
 export const press = ({ type, key, isTrusted }: { type: string; key?: string; isTrusted: boolean }, target: HTMLElement): void => {
   const isKey = type === 'keydown' && (key === ' ' || key === 'Enter');
   const click = (): void => {
-    if (target.localName === 'button') (target.onclick as (event: Press) => void)({ isTrusted, detail: isKey ? 0 : 1 });
+    if (target.localName === 'button') (target.onclick as (event: Press) => void)({ isTrusted, detail: isKey ? 0 : 1, key });
     else target.click();
   };
   if (isKey || type === 'touchend') click();

@@ -1,4 +1,4 @@
-import { h, hostOf, showIn } from '../shared/dom';
+import { hostOf, showIn } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { load } from './load';
 import { report } from './report';
@@ -22,8 +22,9 @@ const isReachable = (frame: HTMLElement): boolean => {
 const candidateParents = (): Element[] => {
   let active = document.activeElement;
   while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
-  const modal = [active?.closest('dialog:modal'), ...[...document.querySelectorAll('dialog:modal')].reverse()];
-  return [...modal, document.body, document.documentElement].filter(Boolean) as Element[];
+  // Not only modal ones: older browsers do not know `:modal`.
+  const open = [active?.closest('dialog[open]'), ...[...document.querySelectorAll('dialog[open]')].reverse()];
+  return [...open, document.body, document.documentElement].filter(Boolean) as Element[];
 };
 
 /**
@@ -43,32 +44,11 @@ export const reach = (frame: HTMLElement): void => {
   const focused = (frame.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
   host.inert = false;
   host.removeAttribute('aria-hidden');
-  if (!isReachable(frame) && !candidateParents().some((parent) => (showIn(frame, parent), isReachable(frame)))) showInModal(frame);
+  if (!isReachable(frame) && !candidateParents().some((parent) => (showIn(frame, parent), isReachable(frame)))) {
+    void guard(async () => {
+      (await load('controls')).showInModal(frame, () => !!shownIn(frame)?.matches('dialog,.p'));
+      focused?.focus();
+    });
+  }
   focused?.focus();
-};
-
-/**
- * Shows the popup in a modal dialog while that is needed: on a page that is inert as a whole, only a modal dialog is
- * usable.
- */
-const showInModal = (frame: HTMLElement): void => {
-  const root = frame.getRootNode() as ShadowRoot;
-  const isPopupShown = (): boolean => !!shownIn(frame)?.matches('dialog,.p');
-  if (!isPopupShown()) return;
-  const modal = h('dialog', { 'aria-label': document.title, oncancel: (event: Event) => event.preventDefault() });
-  modal.style.cssText = 'all:initial;position:fixed';
-  root.append(modal);
-  modal.append(frame);
-  modal.showModal();
-  // Shown again, so that the frame is above the dialog in the top layer.
-  frame.showPopover?.();
-  const observer = new MutationObserver(() => {
-    if (root.host.closest('[inert]') && isPopupShown()) return;
-    observer.disconnect();
-    root.append(frame);
-    modal.remove();
-    showIn(frame, document.body);
-  });
-  observer.observe(document, { attributeFilter: ['inert'], subtree: true });
-  observer.observe(frame, { childList: true });
 };

@@ -55,11 +55,11 @@ const markAsWaiting = (script: HTMLScriptElement): void => {
 };
 
 const onEnd = (element: HTMLScriptElement, run: (type: string) => void): void => {
-  const end = (type: string): void => {
+  const end = ({ type }: Event): void => {
     markAsWaiting(element);
     run(type);
   };
-  for (const type of ['load', 'error']) element.addEventListener(type, () => end(type), { once: true });
+  for (const type of ['load', 'error']) element.addEventListener(type, end, { once: true });
 };
 
 /** Starts a script at its position. `end` is called after it has run or failed to load, if the browser reports that. */

@@ -4,6 +4,7 @@ import type { PlaceholdersConfig } from '../shared/config';
 import { h } from '../shared/dom';
 import { link } from '../shared/elements';
 import { explain } from '../shared/explain';
+import { FILLED_FRAMES } from '../shared/gated';
 import { gpc } from '../shared/gpc';
 import { providerOf } from './provider';
 import { css } from './style';
@@ -17,6 +18,9 @@ const MIN_WIDTH = 60;
 interface Waiting {
   session: Session;
   showOnce(): void;
+  /** The attributes that the placeholder is about. */
+  about: string;
+  placeholder?: HTMLElement;
 }
 
 /** The frames that wait, with what the gate passed last. */
@@ -47,7 +51,11 @@ export const placehold = (frame: HTMLIFrameElement, session: Session, showOnce: 
     }
     if (!addressOf(frame)) explain(session.config.base, 'videos-and-maps', `the address “${frame.dataset.src}” of a frame is not valid. It is never loaded.`, frame);
   }
-  waiting.set(frame, { session, showOnce });
+  const about = [frame.dataset.assent, frame.dataset.src].join(' ');
+  const placeholder = waiting.get(frame)?.placeholder;
+  // A framework may use the same frame for other content.
+  if (about !== waiting.get(frame)?.about) placeholder?.remove();
+  waiting.set(frame, { session, showOnce, about, placeholder });
   draw(frame);
 };
 
@@ -55,7 +63,7 @@ const draw = (frame: HTMLIFrameElement): void => {
   const inner = frame.contentDocument;
   const { session } = waiting.get(frame)!;
   if (!addressOf(frame)) return;
-  const isEmpty = inner?.body && !inner.body.firstChild && !frame.hasAttribute('src') && !frame.hasAttribute('srcdoc');
+  const isEmpty = inner?.body && !inner.body.firstChild && !frame.matches(FILLED_FRAMES);
   if (!isEmpty) return;
   if (frame.clientWidth && frame.clientWidth < MIN_WIDTH) {
     if (!narrow.has(frame)) explain(session.config.base, 'videos-and-maps', `a frame narrower than ${MIN_WIDTH} pixels shows no placeholder.`, frame);
@@ -76,7 +84,7 @@ const draw = (frame: HTMLIFrameElement): void => {
     inner.head.append(h('style', null, text));
   }
   inner.body.className = 'a';
-  inner.body.append(build(frame));
+  inner.body.append((waiting.get(frame)!.placeholder = build(frame)));
 };
 
 /** A text with the provider's name, which keeps its own direction of writing. */
@@ -100,31 +108,40 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
     showOnce();
     refocus();
   };
-  /** Whether the last key was one that presses buttons. The click follows its own key. */
-  let isPressKey = false;
+  /** The key whose event this task handles, if any. The click that a key makes belongs to the same task. */
+  let key = '';
+  const noteKey = (event: KeyboardEvent): void => {
+    key = event.key;
+    setTimeout(() => (key = ''));
+  };
   const allow = async ({ isTrusted, detail }: UIEvent): Promise<void> => {
     if (box.ariaBusy) return;
     box.ariaBusy = 'true';
     message.textContent = '';
-    const accepted = waiting.get(frame)!.session.choice?.purposes || [];
+    // An acceptance that has expired on this page is not renewed.
+    const wanted = session.config.purposes.filter((purpose) => needs.includes(purpose) || session.permitted([purpose]));
     // Assistive technology makes trusted clicks without a pointer, whose `detail` is 0, and without a key.
-    const by = isTrusted ? ({ act: detail ? 'pointer' : isPressKey ? 'keyboard' : 'assistive' } as const) : undefined;
-    const isInForce = await session.decide('accepted', [...accepted, ...needs], by);
+    const by = isTrusted ? ({ act: detail ? 'pointer' : key ? 'keyboard' : 'assistive' } as const) : undefined;
+    const isInForce = await session.decide('accepted', wanted, by);
     box.ariaBusy = null;
     if (isInForce) refocus();
     else message.textContent = texts.failed;
   };
   // The signal counts as a decline, and nobody can permit a purpose that the site does not ask for.
   const canAccept = !gpc() && needs.length > 0 && needs.every((purpose) => purposes.includes(purpose));
+  const address = `${base}/v1/policy/${pixel}?lang=${lang}`;
+  const notice = link(address, texts.notice);
+  // A sandboxed frame may not open windows. The page of this script may.
+  notice.onclick = (event) => {
+    event.preventDefault();
+    open(address, '_blank', 'noopener');
+  };
   const box = h(
     'div',
-    {
-      role: 'group',
-      'aria-label': texts.from.replace('{provider}', provider),
-      onkeydown: ({ key }: KeyboardEvent) => void (isPressKey = key === 'Enter' || key === ' '),
-    },
+    // Enter makes its click after the first of these events, and the space bar after the second.
+    { role: 'group', 'aria-label': texts.from.replace('{provider}', provider), onkeypress: noteKey, onkeyup: noteKey },
     h('p', { className: 't' }, ...withProvider(texts.from, provider)),
-    h('p', null, ...withProvider(texts.why, provider), ' ', asks, ' ', link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice)),
+    h('p', null, ...withProvider(texts.why, provider), ' ', asks, ' ', notice),
     message,
     h('div', { className: 'x' }, h('button', { onclick: onceClicked }, texts.once), canAccept && h('button', { onclick: allow }, texts.always)),
   );

@@ -4,6 +4,8 @@ const DAY_MS = 864e5;
 /** Tolerance for a clock that was set back between two pages. */
 const SKEW_MS = 300e3;
 const START = 'assent=';
+/** Set while the visitor may withdraw on the service's page, without this site being notified. */
+const MAY_WITHDRAW = 'assent-ask=1';
 
 /** The shared choice of one pixel. Servers read it too: its form is described in `docs/tag.md`. */
 export interface Jar {
@@ -11,6 +13,10 @@ export interface Jar {
   read(): Choice | null;
   write(choice: Choice): void;
   remove(): void;
+  /** Whether the visitor may have withdrawn on the service's page, which was opened on any subdomain. */
+  mayHaveWithdrawn(): boolean;
+  /** Notes for this many seconds that the visitor may withdraw there. */
+  noteOpened(seconds: number): void;
 }
 
 /** Whether one choice is later than the other. Of two of the same time, a refusal is. */
@@ -43,6 +49,8 @@ export const jarOf = (pixel: string, host: string, days: number): Jar => {
   return {
     read: () => cookies().reduce(later, null),
     write: (choice) => put(format(pixel, choice), left(choice) / 1e3),
-    remove: () => put(START, 0),
+    remove: () => [START, MAY_WITHDRAW].forEach((cookie) => put(cookie, 0)),
+    mayHaveWithdrawn: () => document.cookie.split('; ').includes(MAY_WITHDRAW),
+    noteOpened: (seconds) => put(MAY_WITHDRAW, seconds),
   };
 };

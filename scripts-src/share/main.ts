@@ -11,6 +11,8 @@ const CONFIRMED_MS = 36e5;
 const PENDING_MS = 12e3;
 /** How soon the service is asked again when it has not answered. The tag waits for 8 seconds. */
 const RETRY_MS = 1e4;
+/** For how long a withdrawal on the service's page is expected after that was opened. */
+const OPEN_MS = 864e5;
 /** How soon a page notices a cookie, where the browser does not tell it. */
 const POLL_MS = 1e3;
 
@@ -53,14 +55,28 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     localStorage[key + '?'] = localStorage[key + '?'] || 1;
   };
 
+  /** Lets all subdomains ask the service after the visitor has opened its page on one of them. */
+  const shareOpened = (): void => {
+    const openedAt = +localStorage[key + '?'];
+    const left = openedAt + OPEN_MS - Date.now();
+    // The entry is 1 where the page was not opened on this host.
+    if (openedAt > 1 && left > 0 && !jar.mayHaveWithdrawn()) jar.noteOpened(left / 1e3);
+  };
+
   /** Takes over the choice of another subdomain. */
   const take = (shared: Choice, local: Choice | null): void => {
     const next: Choice = { ...shared, stored: local?.stored };
     if (shared.state !== 'accepted') {
+      if (gpc()) return;
+      // Browsers that limit the life of cookies written by scripts count from the last time.
+      if (!isStarted) guard(() => jar.write(shared));
       // The service must not keep an acceptance that was made here as the latest choice of its visitor.
       const isLate = local && nameOf(local) !== taken && local.time > shared.time - PENDING_MS;
       const isRecorded = local?.state === 'accepted' && (isLate || local.visitor !== shared.visitor);
-      return gpc() ? undefined : save(isRecorded ? { ...next, visitor: local.visitor, receipt: undefined, id: choiceId() } : next);
+      // An acceptance whose tab was closed before the answer may be recorded after this refusal.
+      const isPending = localStorage[key + '+'] > shared.time - PENDING_MS;
+      const visitor = local?.visitor || shared.visitor;
+      return save(isRecorded || isPending ? { ...next, visitor, receipt: undefined, id: choiceId() } : next);
     }
     // The acceptance of this page that is being recorded comes first.
     if (taken === nameOf(shared) || Date.now() - localStorage[key + '+'] < PENDING_MS) return;
@@ -74,8 +90,11 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     let local = load();
     const shared = jar.read();
     if (!local) {
-      if (!before) return void (shared && take(shared, null));
-      // The visitor was forgotten on this page.
+      // A page that clears its storage removes all entries of the tag. The tag itself leaves this one.
+      const isCleared = before?.state === 'accepted' ? confirmed === before.id && !localStorage[key + '='] : !gpc();
+      const isWithdrawnByGpc = gpc() && shared && shared.state !== 'accepted' && !shared.receipt;
+      if (!isWithdrawnByGpc && (!before || isCleared)) return void (shared && take(shared, null));
+      // The visitor was forgotten on this page or, under Global Privacy Control, on an earlier one.
       localStorage.removeItem(key + '=');
       return jar.remove();
     }
@@ -83,8 +102,9 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     if (shared && isLater(shared, local)) {
       if (isAccepted || shared.state !== 'accepted') return take(shared, local);
       if (!isStarted || (before?.id === local.id && before.state === local.state)) {
-        // An acceptance of another visitor or notice does not overrule a refusal.
-        return shared.visitor === local.visitor && shared.hash === config.hash ? take(shared, local) : undefined;
+        // An acceptance of another visitor or notice does not overrule a refusal of the current notice.
+        const mayOverrule = shared.hash === config.hash && (shared.visitor === local.visitor || local.hash !== config.hash);
+        return mayOverrule ? take(shared, local) : undefined;
       }
       // A refusal of this page, or of the service about this acceptance, counts whatever the clock says.
       save((local = { ...local, time: shared.time + 1 }));
@@ -92,8 +112,8 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
       const purposes = only(local.purposes, shared.purposes);
       if (purposes.length < local.purposes.length) save((local = { ...local, purposes }));
     }
-    const { state, receipt } = (window as unknown as { assent: { get(): Snapshot } }).assent.get();
-    // An acceptance is shared while it is in force.
+    // An acceptance is shared while it is in force. A refusal does not depend on a page that may have replaced the interface.
+    const { state, receipt } = isAccepted ? (window as unknown as { assent: { get(): Snapshot } }).assent.get() : local;
     if (isAccepted && (state !== 'accepted' || receipt !== local.receipt)) {
       // The service has not answered.
       if (isStarted && !state && local.hash === config.hash && Date.now() - markedAt > RETRY_MS) {
@@ -107,15 +127,23 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     // Otherwise two subdomains could replace each other's choice for ever.
     const isMore = isSame && (shared!.purposes.length > local.purposes.length || (local.receipt && !shared!.receipt));
     if (shared ? isLater(local, shared) || isMore : !gpc()) jar.write(local);
-    // Browsers that limit the life of cookies written by scripts count from the last time.
-    else if (isSame && (again || isNew)) jar.write(shared!);
+    // An unchanged choice is written again too, because such browsers count from the last time. With `again` it is a refusal,
+    // which can have another id in the cookie.
+    else if (shared && (again || (isSame && isNew))) jar.write(shared);
     if (!isNew) return;
     confirmed = local.id;
     localStorage[key + '='] = Date.now();
   };
 
   return {
-    sync: () => void guard(sync),
+    sync(): void {
+      guard(shareOpened);
+      guard(sync);
+    },
+    /** Lets the tag, which looks for the mark next, ask the service when the visitor returns to this page. */
+    returned(): void {
+      guard(() => !document.hidden && jar.mayHaveWithdrawn() && mark());
+    },
     /** Called once, before the tag applies the stored choice. */
     first(): void {
       guard(() => sync(true));
@@ -124,8 +152,13 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
         if (local?.state !== 'accepted') return;
         const isSame = shared?.id === local.id && shared.time === local.time && shared.visitor === local.visitor;
         const isRecent = Math.abs(Date.now() - localStorage[key + '=']) < CONFIRMED_MS;
-        if (isSame && isRecent && !localStorage[key + '?']) confirmed = local.id;
-        else mark();
+        if (isSame && isRecent && !localStorage[key + '?'] && !jar.mayHaveWithdrawn()) return void (confirmed = local.id);
+        try {
+          mark();
+        } catch {
+          // An acceptance must not be in force without this mark.
+          localStorage.removeItem(key);
+        }
       });
       isStarted = true;
     },
@@ -154,14 +187,19 @@ export const share = (config: TagConfig, subscribe: (subscriber: () => void) => 
   const host = hosts.find((one) => ('.' + hostname).endsWith('.' + one));
   const jar = host ? jarOf(config.pixel, host, config.days) : null;
   delete config.share;
-  if (jar && hasEnded) clear(config, jar);
-  else if (jar) {
+  if (jar && hasEnded) {
+    const key = `assent:${config.pixel}`;
+    // For the last time: a refusal of another subdomain counts, and an acceptance may have been withdrawn there.
+    guard(() => localStorage[key] && (localStorage[key + '='] || jar.read()) && synchronizer({ config, restore }, jar).first());
+    clear(config, jar);
+  } else if (jar) {
     if (!isSecureContext) explain(base, section, 'the choice on this page is not shared: the cookie needs HTTPS.');
-    const { first, sync } = synchronizer({ config, restore }, jar);
+    const { first, returned, sync } = synchronizer({ config, restore }, jar);
     first();
     // Called before all other subscribers, so that nothing acts on an acceptance that another subdomain has overruled.
     subscribe(sync);
     (window as unknown as { cookieStore?: EventTarget }).cookieStore?.addEventListener('change', sync);
+    document.addEventListener('visibilitychange', returned);
     document.addEventListener('visibilitychange', sync);
     addEventListener('pageshow', sync);
     setInterval(sync, POLL_MS);

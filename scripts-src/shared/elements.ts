@@ -1,7 +1,7 @@
 import { h } from './dom';
 
-/** The parts of a click that tell who pressed a button. */
-export type Press = Pick<UIEvent, 'isTrusted' | 'detail'>;
+/** The parts of a click that tell who pressed a button. Only a press that stands for a cancelled key has a key. */
+export type Press = Pick<UIEvent, 'isTrusted' | 'detail'> & { key?: string };
 
 export const button = (label: string, onclick: (event: Press) => void): HTMLElement => h('button', { onclick }, label);
 

@@ -12,7 +12,6 @@ export const BASE_CSS =
   '@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}' +
   '.p,.w{position:fixed;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}' +
   '.p{width:min(42em,100% - 1.5em)}' +
-  'h2{font-size:1.1em}' +
   'p,ul{margin-top:.4em}' +
   'b,h2,button,.m{font-weight:600}' +
   'a{color:var(--l);display:inline-block;min-height:24px}' +

@@ -1,15 +1,21 @@
-import { splitNames } from '../consent-tag/choice';
-import type { BaseConfig } from '../shared/config';
-import { guard } from '../shared/guard';
+import { type Choice, isCurrent, splitNames } from '../consent-tag/choice';
+import type { BaseConfig, TagConfig } from '../shared/config';
 import { explain } from '../shared/explain';
+import { gpc } from '../shared/gpc';
+import { guard } from '../shared/guard';
 import { type Types, VENDORS } from './vendors';
 
 declare const __ASSENT_CONFIG__: BaseConfig;
 const { base }: BaseConfig = __ASSENT_CONFIG__;
 
-/** A vendor's interface may be defined by a script that loads later. */
+/** A vendor's interface may be defined by a script that loads later, in single-page apps much later. */
 const PAUSE_MS = 50;
-const MAX_WAIT_MS = 30e3;
+/** The time after which a missing vendor is reported, and looked for less often. */
+const USUAL_WAIT_MS = 30e3;
+const LONG_PAUSE_MS = 500;
+
+/** How soon vendors are notified of the end of a permission on a page that stays open. */
+const POLL_MS = 5e3;
 
 /** Google Consent Mode is part of the consent tag, and always on. */
 const BUILT_IN = 'google';
@@ -33,17 +39,15 @@ const notifyVendor = (name: string): void => {
 const awaited = new Set<string>();
 
 /** Notifies a vendor now, or as soon as its interface exists. */
-const notify = (name: string, until = performance.now() + MAX_WAIT_MS): void => {
+const notify = (name: string, reportAt = performance.now() + USUAL_WAIT_MS): void => {
   if (VENDORS[name].isReady()) {
     awaited.delete(name);
-    guard(() => notifyVendor(name));
-  } else if (performance.now() < until) {
-    awaited.add(name);
-    setTimeout(notify, PAUSE_MS, name, until);
-  } else {
-    awaited.delete(name);
-    explain(base, 'signals', `“${name}” is named in data-assent-signals, but its script is not on this page: it receives no signal.`);
+    return void guard(() => notifyVendor(name));
   }
+  awaited.add(name);
+  if (performance.now() < reportAt) return void setTimeout(notify, PAUSE_MS, name, reportAt);
+  if (reportAt) explain(base, 'signals', `“${name}” is named in data-assent-signals, but its script is not on this page: it receives no signal.`);
+  setTimeout(notify, LONG_PAUSE_MS, name, 0);
 };
 
 let names: string[] | undefined;
@@ -61,12 +65,26 @@ const vendors = (): string[] => {
   });
 };
 
+/** The choice in force, with the tag's configuration and its function that applies the stored choice. */
+let inForce: [choice: Choice | null, config: TagConfig, restore: () => void];
+
+/**
+ * Lets the tag apply the end of a permission, or Global Privacy Control that was switched on: no event reports either. A
+ * timer for the end itself could be longer than timers can be, and stops while the computer sleeps.
+ */
+const checkEnd = (): void => {
+  const [choice, { hash, days }, restore] = inForce;
+  if (choice?.state === 'accepted' && (gpc() || !isCurrent(choice, hash, days, Date.now()))) restore();
+};
+
 /**
  * Passes the types of Google Consent Mode on to every vendor that the page names: a denial first, then every change. A
  * vendor whose script is not there yet receives the latest state when it arrives.
  */
-export const signal = (types: Types): void => {
+export const signal = (types: Types, ...about: typeof inForce): void => {
   current = types;
+  inForce = about;
+  if (!names) setInterval(checkEnd, POLL_MS);
   names = names || vendors();
   for (const name of names) if (!awaited.has(name)) notify(name);
 };

@@ -44,10 +44,12 @@ export const VENDORS: Record<string, Vendor> = {
     update: ({ ad_storage }) => uetQueue().push('consent', 'update', { ad_storage }),
   },
 
-  /** Microsoft Clarity, Consent API v2. */
+  /**
+   * Microsoft Clarity, Consent API v2. There is no denial first: Clarity deletes its cookies after one, and a visitor who has
+   * accepted would be a new one on every page.
+   */
   clarity: {
     isReady: READY,
-    deny: () => clarity('consentv2', { ad_Storage: 'denied', analytics_Storage: 'denied' }),
     update: ({ ad_storage, analytics_storage }) => clarity('consentv2', { ad_Storage: ad_storage, analytics_Storage: analytics_storage }),
   },
 

@@ -56,7 +56,7 @@ impl Capability for DeleteAccount {
          `/v1/account/export` first.",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Billing;
+    type Service = Billing;
     type Access = KeyHolder<Governs>;
     type Input = DeletionRequest;
     type Output = DeletedAccount;
@@ -74,13 +74,14 @@ impl Capability for DeleteAccount {
         let infra = &billing.infra;
         let account_id = caller.account_id();
         show_code(infra, &caller, present(request.code.as_deref())).await?;
-        cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
+        cancelling::end_subscriptions(&infra.pool, &infra.clock, &billing.stripe, account_id)
+            .await?;
         let mut transaction = infra.pool.begin().await?;
         let account = accounts::lock_account(&mut transaction, account_id).await?;
         let account = account.ok_or(Error::AccountNotFound)?;
         membership_end::end_all(&mut transaction, &account).await?;
         accounts::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
-        let mail = mail::put(&mut transaction, infra, &account).await?;
+        let mail = mail::put(&mut transaction, &infra.outbox, &infra.clock, &account).await?;
         infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
         mail::send(infra, mail);
         erase(infra, account_id).await?;
@@ -95,14 +96,15 @@ async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result
     account.ok_or(Error::AccountNotFound)?;
     recheck(&mut transaction, infra.clock.now(), caller).await?;
     let purpose = CodePurpose::DeleteAccount;
-    let verdict = prove_own(&mut transaction, infra, caller, purpose, code).await?;
+    let (outbox, clock) = (&infra.outbox, &infra.clock);
+    let verdict = prove_own(&mut transaction, outbox, clock, caller, purpose, code).await?;
     // A wrong code is counted as well.
     transaction.commit().await?;
     verdict
 }
 
 async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
-    match erase_account(infra, account_id.as_str()).await {
+    match erase_account(infra, account_id).await {
         Ok(_) | Err(OperatorError::Account(AccountError::NoSuchAccount(_))) => Ok(()),
         Err(OperatorError::Account(AccountError::Failed(error)) | OperatorError::Failed(error)) => {
             Err(error)
@@ -119,7 +121,7 @@ pub async fn finish_all(infra: &Infra) -> Result<()> {
     let stripe = Stripe::new(&infra.config.stripe);
     for account_id in account_ids {
         // Subscriptions that were bought during the deletion.
-        cancelling::end_subscriptions(infra, &stripe, &account_id).await?;
+        cancelling::end_subscriptions(&infra.pool, &infra.clock, &stripe, &account_id).await?;
         erase(infra, &account_id).await?;
         tracing::info!(%account_id, "a deletion that was cut off is finished");
     }

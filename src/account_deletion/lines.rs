@@ -13,7 +13,7 @@ struct Line<'a, T> {
     data: Option<T>,
 }
 
-/// Writes items until the chunk is full; returns the place of the last one written.
+/// Writes items until the chunk is full; returns the position of the last one written.
 pub fn write_page<T: Serialize, P>(
     lines: &mut Vec<u8>,
     record: &'static str,
@@ -21,9 +21,9 @@ pub fn write_page<T: Serialize, P>(
     page: impl IntoIterator<Item = (P, T)>,
 ) -> Result<Option<P>> {
     let mut written = None;
-    for (place, item) in page {
+    for (position, item) in page {
         write(lines, record, pixel_id, item)?;
-        written = Some(place);
+        written = Some(position);
         if lines.len() >= PIECE_BYTES {
             break;
         }

@@ -8,9 +8,10 @@ use sqlx::PgConnection;
 use crate::accounts::account::Account;
 use crate::accounts::mails::owners_mail::receives_notifications;
 use crate::accounts::mails::recipient;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::smtp::{Notice, Recipient, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
@@ -28,7 +29,8 @@ struct Deleted {
 /// Queues the mail; `None` where none is due.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account: &Account,
 ) -> Result<Option<ClaimedMail>> {
     if !receives_notifications(account) {
@@ -36,23 +38,27 @@ pub async fn put(
     }
     let (to, account_id) = (account.email.clone(), account.account_id.to_string());
     let recipient = recipient::of(connection, &to).await?;
-    let deleted = Deleted { to, account_id, at: infra.clock.now(), recipient };
+    let deleted = Deleted { to, account_id, at: clock.now(), recipient };
     let new = NewMail { kind: Kind::AccountDeleted, account_id: None, pixel_id: None };
-    infra.outbox.put(connection, new, &deleted).await
+    outbox.put(connection, new, &deleted).await
 }
 
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     infra.spawn(|infra| async move {
-        let rendered = rendered(&infra, &mail);
+        let rendered = rendered(&infra.outbox, infra.base_url(), &mail);
         if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
-            tracing::error!(?error, "a mail that is refused could not be taken out");
+            tracing::error!(?error, "a rejected mail could not be removed from the outbox");
         }
     });
 }
 
-pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
-    let Deleted { to, account_id, at, recipient } = infra.outbox.secrets::<Deleted>(mail)?;
+pub fn rendered(
+    outbox: &Outbox,
+    base_url: &str,
+    mail: &ClaimedMail,
+) -> Result<Option<RenderedMail>> {
+    let Deleted { to, account_id, at, recipient } = outbox.secrets::<Deleted>(mail)?;
     let notice = Notice {
         subject: tr("Your Assent account was deleted"),
         paragraphs: vec![
@@ -69,5 +75,5 @@ pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail
         ..Notice::default()
     };
     let to = Email::parse(&to)?.address().map_err(Error::internal)?;
-    notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
+    notice.rendered(to, recipient, base_url).map(Some).map_err(Error::internal)
 }

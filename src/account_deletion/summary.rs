@@ -32,7 +32,7 @@ pub struct SummarizeAccount;
 
 impl Capability for SummarizeAccount {
     const NAME: &'static str = "summarize_account";
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = NoInput;
     type Output = Summary;

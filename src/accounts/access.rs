@@ -4,13 +4,13 @@
 use std::marker::PhantomData;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::account::{Account, Plan, Status};
 use super::actor::Actor;
 use super::credentials::{Accepts, KeyLookup, look_up_key};
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::grants::holder::Holder;
 use super::keys::key_attempts::KeyAttempts;
@@ -19,8 +19,8 @@ use super::members::member::Member;
 use super::scope::{Needs, Scope};
 use super::service::Accounts;
 use super::sites::Sites;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::infra::limits::per_client::{Client, Limit};
 use crate::types::ids::AccountId;
@@ -47,7 +47,7 @@ impl Caller {
         connection: &mut PgConnection,
         now: DateTime<Utc>,
         account_id: &AccountId,
-        kind: EventKind,
+        kind: ActivityKind,
         subject: Option<&str>,
     ) -> Result<()> {
         let own = account_id == self.account_id();
@@ -83,13 +83,14 @@ impl Caller {
 }
 
 async fn identify(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     credentials: &Credentials,
     refusals: KeyRefusals,
 ) -> Result<Caller> {
     if let Some(member) = &credentials.member {
         let (account, address) = (member.account.clone(), member.address.clone());
-        let (actor, is_fresh) = (Actor::Member(address), member.is_fresh(infra.clock.now()));
+        let (actor, is_fresh) = (Actor::Member(address), member.is_fresh(clock.now()));
         let (scope, sites) = (member.role, member.sites.clone());
         let session_id = Some(member.session_id);
         return Ok(Caller { account, actor, scope, sites, is_fresh, session_id });
@@ -100,8 +101,8 @@ async fn identify(
         return Ok(Caller { account, actor, scope, sites, is_fresh: false, session_id: None });
     }
     let key = credentials.api_key.as_deref().ok_or(refusals.missing)?;
-    let mut connection = infra.pool.acquire().await?;
-    match look_up_key(&mut connection, key, infra.clock.now()).await? {
+    let mut connection = pool.acquire().await?;
+    match look_up_key(&mut connection, key, clock.now()).await? {
         KeyLookup::Valid { account, prefix, scope, sites, .. } => {
             let (account, actor) = (*account, Actor::Key(prefix));
             Ok(Caller { account, actor, scope, sites, is_fresh: false, session_id: None })
@@ -242,7 +243,8 @@ macro_rules! key_access {
             async fn admit(accounts: &Accounts, credentials: Credentials) -> Result<Caller> {
                 let key = credentials.api_key.as_deref();
                 let find = async {
-                    let caller = identify(&accounts.infra, &credentials, $keys).await?;
+                    let (pool, clock) = (&accounts.infra.pool, &accounts.infra.clock);
+                    let caller = identify(pool, clock, &credentials, $keys).await?;
                     (Self::STANDING)(&caller).map(|()| caller)
                 };
                 let caller = credentials.attempts(accounts).watch(key, find).await?;

@@ -5,6 +5,21 @@ use crate::types::text_enum::text_enum;
 
 pub const TRIAL: Duration = Duration::days(30);
 
+/// The subscription, in US cents per account and month.
+pub const MONTHLY_CENTS: i64 = 100;
+pub const SETUP_CENTS: i64 = 0;
+pub const CONTACT_CENTS: i64 = 0;
+pub const PIXELS_INCLUDED: i64 = 3;
+pub const CONTACTS_INCLUDED: i64 = 500;
+
+/// The price of a month, as sentences name it.
+pub fn monthly_amount() -> String {
+    match MONTHLY_CENTS % 100 {
+        0 => format!("{} USD", MONTHLY_CENTS / 100),
+        cents => format!("{}.{cents:02} USD", MONTHLY_CENTS / 100),
+    }
+}
+
 text_enum! {
     /// How far an account has come: `pending_email` until its address is confirmed.
     #[schemars(rename = "AccountStatus")]

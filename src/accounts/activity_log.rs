@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -43,7 +44,7 @@ impl Capability for ReadAccountEvents {
         Tool::READ_ONLY
             .described("Read the activity log", "Tells who did what in the account, newest first."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = LogReader<Oversees>;
     type Input = EventQuery;
     type Output = EventPage;
@@ -53,12 +54,12 @@ impl Capability for ReadAccountEvents {
     }
 
     async fn run(infra: &Infra, caller: Caller, query: EventQuery) -> Result<EventPage> {
-        read(infra, &caller, &query, &EventFilter::default()).await
+        read(&infra.pool, &caller, &query, &EventFilter::default()).await
     }
 }
 
 async fn read(
-    infra: &Infra,
+    pool: &PgPool,
     caller: &Caller,
     query: &EventQuery,
     filter: &EventFilter,
@@ -74,7 +75,7 @@ async fn read(
         text: filter.text.as_deref(),
         subjects: &filter.subjects,
     };
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let listing = store::list_events(&mut connection, caller.account_id(), &wanted, page.rows());
     let mut events = listing.await?;
     let next_before = page.cut(&mut events).map(|last| last.event_id);
@@ -99,7 +100,7 @@ pub struct SearchAccountEvents;
 
 impl Capability for SearchAccountEvents {
     const NAME: &'static str = "search_account_events";
-    type Part = Infra;
+    type Service = Infra;
     type Access = LogReader<Oversees>;
     type Input = (EventQuery, EventFilter);
     type Output = EventPage;
@@ -113,7 +114,7 @@ impl Capability for SearchAccountEvents {
         caller: Caller,
         (query, filter): (EventQuery, EventFilter),
     ) -> Result<EventPage> {
-        read(infra, &caller, &query, &filter).await
+        read(&infra.pool, &caller, &query, &filter).await
     }
 }
 
@@ -122,7 +123,7 @@ pub struct ListEventActors;
 
 impl Capability for ListEventActors {
     const NAME: &'static str = "list_event_actors";
-    type Part = Infra;
+    type Service = Infra;
     type Access = LogReader<Oversees>;
     type Input = NoInput;
     type Output = Vec<String>;

@@ -31,8 +31,8 @@ pub trait Capability {
     /// The refusal of input of the wrong shape.
     const INVALID_INPUT: InvalidInput = InvalidInput::Listed;
 
-    /// The part of the app that it uses.
-    type Part: Sync + 'static;
+    /// The service that it runs on.
+    type Service: Sync + 'static;
     /// The required credentials, and the required state of the account.
     type Access: Access;
     type Input: Send;
@@ -44,7 +44,7 @@ pub trait Capability {
     }
 
     fn run(
-        part: &Self::Part,
+        service: &Self::Service,
         caller: CallerOf<Self>,
         input: Self::Input,
     ) -> impl Future<Output = Result<Self::Output>> + Send;

@@ -4,18 +4,18 @@
 use std::fmt;
 
 use chrono::{DateTime, Duration, Utc};
-use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::account::{Account, Status};
 use super::actor::Actor;
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::scope::Scope;
 use super::site_choice::chosen;
 use super::sites::Sites;
 use super::store::{self, NewKey};
 use crate::error::{Error, Result};
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{AccountId, random_text};
 
 pub const SIGNUP_TOKEN_LIFE: Duration = Duration::hours(1);
@@ -34,11 +34,6 @@ pub enum Accepts {
     OptionalKey,
     /// The key of an operator. Everybody else needs no credential.
     OperatorKey,
-}
-
-/// SHA-256 of a secret: all that is ever stored of it.
-pub fn secret_hash(secret: &str) -> Vec<u8> {
-    Sha256::digest(secret).to_vec()
 }
 
 /// A new API key: `px_` and 43 random letters and digits. Shown once.
@@ -118,7 +113,7 @@ pub async fn issue_api_key(
         created_at: now,
     };
     store::insert_api_key(connection, &new).await?;
-    let (kind, prefix) = (EventKind::KeyIssued, Some(key.prefix()));
+    let (kind, prefix) = (ActivityKind::KeyIssued, Some(key.prefix()));
     events::note(connection, now, account_id, terms.actor, kind, prefix).await?;
     Ok(key)
 }

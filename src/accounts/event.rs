@@ -8,7 +8,7 @@ use crate::types::text_enum::text_enum;
 
 text_enum! {
     /// What was done. There may be more.
-    pub enum EventKind {
+    pub enum ActivityKind {
         /// A member signed in to the console. `subject`: the browser.
         SignedIn = "signed_in",
         /// A member switched here from another account, without a sign-in. `subject`: the browser.

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::actor::Actor;
-use super::event::EventKind;
-use super::store;
+use super::event::ActivityKind;
+use super::store::events::{NewEvent, insert_event};
 use crate::error::Result;
 use crate::types::ids::{AccountId, uuid_v7};
 
@@ -14,10 +14,10 @@ pub async fn note(
     now: DateTime<Utc>,
     account_id: &AccountId,
     actor: &Actor,
-    kind: EventKind,
+    kind: ActivityKind,
     subject: Option<&str>,
 ) -> Result<()> {
-    let new = store::NewEvent {
+    let new = NewEvent {
         event_id: uuid_v7(now),
         account_id,
         happened_at: now,
@@ -25,5 +25,5 @@ pub async fn note(
         actor: &actor.to_string(),
         subject,
     };
-    store::insert_event(connection, &new).await
+    insert_event(connection, &new).await
 }

@@ -1,40 +1,32 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::scope::Scope;
 use super::signup::link_token;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
+use crate::types::ids::id_param::IdParam;
 use crate::types::parameter::wrong_kind;
 
 /// An account by its id.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfAccount {
-    pub account_id: String,
+    pub account_id: IdParam<AccountId>,
 }
 
 impl OfAccount {
-    pub fn id(&self) -> Result<AccountId> {
-        known_form(&self.account_id)
+    pub fn id(self) -> Result<AccountId> {
+        self.account_id.into_id().ok_or(Error::AccountNotFound)
     }
 }
 
 /// What is asked of an account.
 #[derive(Deserialize, JsonSchema)]
 pub struct OnAccount<T> {
-    pub account_id: String,
+    pub account_id: IdParam<AccountId>,
     #[serde(flatten)]
     pub input: T,
-}
-
-impl<T> OnAccount<T> {
-    pub fn id(&self) -> Result<AccountId> {
-        known_form(&self.account_id)
-    }
-}
-
-fn known_form(account_id: &str) -> Result<AccountId> {
-    AccountId::parse(account_id).ok_or(Error::AccountNotFound)
 }
 
 /// Either link of a confirmation mail.
@@ -60,7 +52,7 @@ pub struct OfKey {
 /// What a member may do from now on.
 #[derive(Deserialize, JsonSchema)]
 pub struct OnMember {
-    pub member_id: String,
+    pub member_id: IdParam<Uuid>,
     pub role: Scope,
     /// The only pixels that the member may use, 1 to 100. They stay when left out; the role `full` has all.
     pub pixels: Option<Vec<String>>,
@@ -74,7 +66,7 @@ pub struct OnMember {
 /// Who is to be a member no longer.
 #[derive(Deserialize, JsonSchema)]
 pub struct Removal {
-    pub member_id: String,
+    pub member_id: IdParam<Uuid>,
     /// Whether the keys end that the member made, and those that were made with them; they stay when left
     /// out.
     pub revoke_keys: Option<bool>,

@@ -1,10 +1,10 @@
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::account::{Account, Plan};
 use super::actor::Actor;
 use super::credentials::{ApiKey, KeyOrigin, KeyTerms, MAX_LIVE_KEYS, issue_api_key};
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::keys::{self, KeyView};
 use super::mails::safety;
@@ -12,6 +12,7 @@ use super::members::membership_end;
 use super::profile::address_change;
 use super::scope::Scope;
 use super::store::{self, NewAccount};
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -89,7 +90,8 @@ pub async fn unlimited_key(
     // A node sends the mail. Commands may run without the secrets that encrypt mails.
     if !infra.config.receipt_secrets.is_empty() {
         let (details, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
-        safety::put_new_key(&mut transaction, infra, &account_id, details, actor).await?;
+        let (outbox, clock) = (&infra.outbox, &infra.clock);
+        safety::put_new_key(&mut transaction, outbox, clock, &account_id, details, actor).await?;
     }
     // The changed plan can end a pause of resolution.
     infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await?;
@@ -109,15 +111,19 @@ async fn operators_key(
     })
 }
 
-pub async fn revoke_key(infra: &Infra, prefix: &str) -> std::result::Result<(), OperatorError> {
+pub async fn revoke_key(
+    pool: &PgPool,
+    clock: &Clock,
+    prefix: &str,
+) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchPrefix(prefix.to_owned());
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     let account_id = store::find_key_owner(&mut transaction, prefix).await?.ok_or_else(unknown)?;
     // The lock orders this with concurrent issues and revocations.
     store::lock_account(&mut transaction, &account_id).await?.ok_or_else(unknown)?;
-    let now = infra.clock.now();
+    let now = clock.now();
     store::update_key_revoked(&mut transaction, prefix, now).await?;
-    note(&mut transaction, now, &account_id, EventKind::KeyRevoked, Some(prefix)).await?;
+    note(&mut transaction, now, &account_id, ActivityKind::KeyRevoked, Some(prefix)).await?;
     transaction.commit().await?;
     Ok(())
 }
@@ -126,21 +132,26 @@ async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,
-    kind: EventKind,
+    kind: ActivityKind,
     subject: Option<&str>,
 ) -> crate::error::Result<()> {
     events::note(connection, now, account_id, &Actor::Operator, kind, subject).await
 }
 
+/// The id by which a command names an account.
+pub fn id_of(text: &str) -> std::result::Result<AccountId, OperatorError> {
+    AccountId::parse(text).ok_or_else(|| OperatorError::NoSuchAccount(text.to_owned()))
+}
+
 pub async fn list_keys(
-    infra: &Infra,
-    account_id: &str,
+    pool: &PgPool,
+    clock: &Clock,
+    account_id: &AccountId,
 ) -> std::result::Result<Vec<KeyView>, OperatorError> {
-    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
-    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
-    let account = store::find_account(&mut *infra.pool.acquire().await?, &id).await?;
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_string());
+    let account = store::find_account(&mut *pool.acquire().await?, account_id).await?;
     account.ok_or_else(unknown)?;
-    Ok(keys::list_keys(infra, &id).await?.api_keys)
+    Ok(keys::list_keys(pool, clock, account_id).await?.api_keys)
 }
 
 pub struct Ended {
@@ -149,50 +160,54 @@ pub struct Ended {
 }
 
 pub async fn revoke_keys(
-    infra: &Infra,
-    account_id: &str,
+    pool: &PgPool,
+    clock: &Clock,
+    account_id: &AccountId,
 ) -> std::result::Result<Ended, OperatorError> {
-    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
-    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
-    let mut transaction = infra.pool.begin().await?;
-    store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
-    let now = infra.clock.now();
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_string());
+    let mut transaction = pool.begin().await?;
+    store::lock_account(&mut transaction, account_id).await?.ok_or_else(unknown)?;
+    let now = clock.now();
     let ended = Ended {
-        api_keys: store::update_keys_revoked(&mut transaction, &id, now).await?,
-        signup_tokens: store::delete_signup_token(&mut transaction, &id).await?,
+        api_keys: store::update_keys_revoked(&mut transaction, account_id, now).await?,
+        signup_tokens: store::delete_signup_token(&mut transaction, account_id).await?,
     };
-    store::delete_grants_since(&mut transaction, &id, DateTime::UNIX_EPOCH).await?;
-    note(&mut transaction, now, &id, EventKind::KeysRevoked, None).await?;
+    store::delete_grants_since(&mut transaction, account_id, DateTime::UNIX_EPOCH).await?;
+    note(&mut transaction, now, account_id, ActivityKind::KeysRevoked, None).await?;
     transaction.commit().await?;
     Ok(ended)
 }
 
 /// Suspends an account on every node: its keys are refused, its tags stop, its members are signed
 /// out and its pending change of address is dropped. Idempotent.
-pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
-    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
-    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+pub async fn suspend(
+    infra: &Infra,
+    account_id: &AccountId,
+) -> std::result::Result<(), OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_string());
     let mut transaction = infra.pool.begin().await?;
-    let account = store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
-    store::update_suspended(&mut transaction, &id).await?;
+    let account = store::lock_account(&mut transaction, account_id).await?.ok_or_else(unknown)?;
+    store::update_suspended(&mut transaction, account_id).await?;
     membership_end::end_all(&mut transaction, &account).await?;
     let now = infra.clock.now();
-    note(&mut transaction, now, &id, EventKind::AccountSuspended, None).await?;
-    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
+    note(&mut transaction, now, account_id, ActivityKind::AccountSuspended, None).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     Ok(())
 }
 
 /// Ends a suspension and restores the former status. An account that is not suspended stays as it is.
-pub async fn resume(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
-    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
-    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+pub async fn resume(
+    infra: &Infra,
+    account_id: &AccountId,
+) -> std::result::Result<(), OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_string());
     let mut transaction = infra.pool.begin().await?;
-    if !store::update_resumed(&mut transaction, &id).await? {
+    if !store::update_resumed(&mut transaction, account_id).await? {
         return Err(unknown());
     }
     let now = infra.clock.now();
-    note(&mut transaction, now, &id, EventKind::AccountResumed, None).await?;
-    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
+    note(&mut transaction, now, account_id, ActivityKind::AccountResumed, None).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     Ok(())
 }
 
@@ -226,9 +241,11 @@ pub async fn change_email(
         return Err(OperatorError::AddressTaken(to));
     }
     let (account_id, now) = (account.account_id.clone(), infra.clock.now());
-    note(&mut transaction, now, &account_id, EventKind::AddressChanged, None).await?;
+    note(&mut transaction, now, &account_id, ActivityKind::AddressChanged, None).await?;
     // A node sends the mails.
-    let mails = address_change::set_by_operator(&mut transaction, infra, &account, &new).await?;
+    let (outbox, clock) = (&infra.outbox, &infra.clock);
+    let mails =
+        address_change::set_by_operator(&mut transaction, outbox, clock, &account, &new).await?;
     transaction.commit().await?;
     Ok(ChangedEmail { account_id, from: account.email, to, mails: mails.len() })
 }
@@ -240,7 +257,7 @@ async fn lock_named(
     let unknown = || OperatorError::NoSuchAccount(name.to_owned());
     let account_id = match name.contains('@') {
         true => find_id(connection, name).await?,
-        false => AccountId::parse(name).ok_or_else(unknown)?,
+        false => id_of(name)?,
     };
     store::lock_account(connection, &account_id).await?.ok_or_else(unknown)
 }

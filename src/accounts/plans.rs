@@ -3,26 +3,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::access::Anybody;
-use super::account::{Plan, TRIAL};
+use super::account::{
+    CONTACT_CENTS, CONTACTS_INCLUDED, MONTHLY_CENTS, PIXELS_INCLUDED, Plan, SETUP_CENTS, TRIAL,
+};
 use super::capability::{Capability, NoInput};
 use super::tool::Tool;
 use crate::error::Result;
 use crate::infra::Infra;
-
-/// The subscription, in US cents per account and month.
-pub const MONTHLY_CENTS: i64 = 100;
-pub const SETUP_CENTS: i64 = 0;
-pub const CONTACT_CENTS: i64 = 0;
-pub const PIXELS_INCLUDED: i64 = 3;
-pub const CONTACTS_INCLUDED: i64 = 500;
-
-/// The price of a month, as sentences name it.
-pub fn monthly_amount() -> String {
-    match MONTHLY_CENTS % 100 {
-        0 => format!("{} USD", MONTHLY_CENTS / 100),
-        cents => format!("{}.{cents:02} USD", MONTHLY_CENTS / 100),
-    }
-}
 
 /// All plans.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -88,7 +75,7 @@ impl Capability for ListPlans {
         "List plans",
         "Tells the plans: what a trial includes, and what it costs after that. Needs no key.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = NoInput;
     type Output = PlanList;

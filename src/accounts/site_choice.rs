@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::sites::Sites;
-use super::store;
+use super::store::sites::count_own_pixels;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::types::ids::{AccountId, PixelId};
 
@@ -24,7 +24,7 @@ pub async fn chosen(
         return Err(wrong_number());
     }
     let are_ids = listed.iter().all(|pixel_id| PixelId::parse(pixel_id).is_some());
-    if !are_ids || store::count_own_pixels(connection, account_id, &listed).await? != listed.len() {
+    if !are_ids || count_own_pixels(connection, account_id, &listed).await? != listed.len() {
         return Err(Error::PixelNotFound);
     }
     Ok(Sites::from(Some(listed)))

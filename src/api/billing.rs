@@ -76,7 +76,7 @@ async fn open_checkout(
     call: Call<'_, OpenCheckout>,
     account_id: &str,
 ) -> Result<Json<OpenedCheckout>> {
-    call.with(PayerRequest { account_id: account_id.to_owned() }).await.map(Json)
+    call.with(PayerRequest { account_id: account_id.into() }).await.map(Json)
 }
 
 /// Open the page where a subscription is cancelled
@@ -90,7 +90,7 @@ async fn open_billing_portal(
     call: Call<'_, OpenBillingPortal>,
     account_id: &str,
 ) -> Result<Json<OpenedPortal>> {
-    call.with(PayerRequest { account_id: account_id.to_owned() }).await.map(Json)
+    call.with(PayerRequest { account_id: account_id.into() }).await.map(Json)
 }
 
 refusals!(SuccessRefusals: [Infra] SessionIdRequired, CheckoutNotConfigured, TooManyRequests { retry_after: 20 });
@@ -233,7 +233,7 @@ async fn handle_webhook(
     signature: SignatureHeader<'_>,
     body: EventBody,
 ) -> Result<Json<EventReceived>> {
-    webhook::check_signature(&app.infra, signature.0, &body.0)?;
+    webhook::check_signature(&app.infra.clock, &app.infra.config, signature.0, &body.0)?;
     if !webhook_events::is_ignored(&body.0) {
         webhook::handle_webhook(&app.billing, body.validated::<Event>()?).await?;
     }

@@ -18,15 +18,15 @@ use crate::policies::configured::Configured;
 use crate::policies::consent_request::ConsentRequest;
 use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration};
 use crate::policies::turning_off::TurnOffConsent;
+use crate::receipts::consent_log::{ConsentLog, LogRequest, ReadConsentLog};
 use crate::receipts::daily_counts::stats::{ReadConsentStats, Stats, StatsRequest};
 use crate::receipts::export::{ExportFormat, ExportRequest, Lines};
 use crate::receipts::export_consent::ExportConsent;
-use crate::receipts::log::{ConsentLog, LogRequest, ReadConsentLog};
 use crate::receipts::log_query::{LogFilter, MAX_ROWS};
 use crate::receipts::table;
 use crate::types::consent::ConsentState;
 use crate::types::csv::Format;
-use crate::types::ids::{PixelId, VisitorId};
+use crate::types::ids::{PixelId, PixelParam, VisitorId};
 use crate::types::page_address::PageAddress;
 use crate::types::parameter::wrong;
 
@@ -51,14 +51,10 @@ described_routes![
 #[post("/v1/pixels/<pixel_id>/consent", data = "<body>")]
 async fn configure(
     call: Call<'_, ConfigureConsent>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<Configured>> {
-    let request = |settings: ConsentRequest| ConfigureRequest {
-        pixel_id: pixel_id.to_owned(),
-        dry_run: None,
-        settings,
-    };
+    let request = |settings: ConsentRequest| ConfigureRequest { pixel_id, dry_run: None, settings };
     let outcome = call.with_body(&body, request).await?;
     Ok(Json(outcome.configured))
 }
@@ -74,9 +70,9 @@ async fn configure(
 #[get("/v1/pixels/<pixel_id>/consent/configuration")]
 async fn read_configuration(
     call: Call<'_, ReadConsentConfiguration>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<ConsentConfiguration>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 const LOG_PARAMETERS: &[&str] = &[
@@ -124,7 +120,7 @@ fn format(query: &Query) -> Result<Format> {
 #[get("/v1/pixels/<pixel_id>/consent")]
 async fn read_log(
     call: Call<'_, ReadConsentLog>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
     address: PageAddress,
 ) -> Result<OrTable<Listed<ConsentLog>>> {
@@ -140,7 +136,7 @@ async fn read_log(
         before: text(&query, "before"),
     };
     let limit = query.present("limit").map_or_else(|| MAX_ROWS.to_string(), str::to_owned);
-    let log = call.with(LogRequest { pixel_id: pixel_id.to_owned(), filter, limit }).await?;
+    let log = call.with(LogRequest { pixel_id, filter, limit }).await?;
     if format == Format::Json {
         return Ok(Either::Left(Listed(log)));
     }
@@ -163,8 +159,8 @@ fn text(query: &Query, name: &str) -> Option<String> {
     responses((status = 204, description = "It is off")),
 )]
 #[delete("/v1/pixels/<pixel_id>/consent")]
-async fn turn_off(call: Call<'_, TurnOffConsent>, pixel_id: &str) -> Result<Status> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(|_| Status::NoContent)
+async fn turn_off(call: Call<'_, TurnOffConsent>, pixel_id: PixelParam) -> Result<Status> {
+    call.with(OfPixel { pixel_id }).await.map(|_| Status::NoContent)
 }
 
 const EXPORT_PARAMETERS: &[&str] = &["from", "to", "proofs", "format"];
@@ -191,13 +187,13 @@ const STATS_PARAMETERS: &[&str] = &["from", "to", "format"];
 #[get("/v1/pixels/<pixel_id>/consent/stats")]
 async fn read_stats(
     call: Call<'_, ReadConsentStats>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<OrTable<Json<Stats>>> {
     query.only(STATS_PARAMETERS)?;
     let format = format(&query)?;
     let (from, to) = (text(&query, "from"), text(&query, "to"));
-    let stats = call.with(StatsRequest { pixel_id: pixel_id.to_owned(), from, to }).await?;
+    let stats = call.with(StatsRequest { pixel_id, from, to }).await?;
     if format == Format::Json {
         return Ok(Either::Left(Json(stats)));
     }
@@ -235,7 +231,7 @@ type Export = (ContentType, ByteStream<Lines>);
 #[get("/v1/pixels/<pixel_id>/consent/export")]
 async fn read_export(
     call: Call<'_, ExportConsent>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Export> {
     query.only(EXPORT_PARAMETERS)?;
@@ -246,7 +242,6 @@ async fn read_export(
             ExportFormat::parse(name).ok_or_else(|| wrong("format", "must be ndjson or dpv"))?
         }
     };
-    let pixel_id = pixel_id.to_owned();
     let lines = call.with(ExportRequest { pixel_id, from, to, proofs, format }).await?;
     let subtype = match format {
         ExportFormat::Ndjson => "x-ndjson",

@@ -7,7 +7,7 @@ use crate::contacts::contact::Contact;
 use crate::contacts::counts::{ContactCounts, CountContacts, CountRequest};
 use crate::contacts::intake::incoming::{ContactsRequest, StoreRequest};
 use crate::contacts::intake::{StoreContacts, Stored};
-use crate::contacts::reading::Written;
+use crate::contacts::reading::ContactStream;
 use crate::contacts::reading::finding::{FindContact, OfContact};
 use crate::contacts::reading::pages::Contacts;
 use crate::contacts::reading::read_contacts::ReadContacts;
@@ -26,7 +26,7 @@ use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::types::csv::Format;
 use crate::types::hem::Hem;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::types::page_address::PageAddress;
 
 /// At most 2 MiB.
@@ -75,13 +75,13 @@ type ContactsText = Either<ListedText, Csv>;
 async fn read(
     call: Call<'_, ReadContacts>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
     address: PageAddress,
 ) -> Result<ContactsText> {
     let text = |name| query.get(name).map(str::to_owned);
     let request = ReadRequest {
-        pixel_id: pixel_id.to_owned(),
+        pixel_id,
         on: text("on"),
         after: text("after"),
         changed_after: text("changed_after"),
@@ -90,24 +90,24 @@ async fn read(
         format: text("format"),
         address: Some(address),
     };
-    let written = call.with(request).await?;
-    Ok(match written.format {
-        Format::Json => Either::Left(ListedText { pieces: written.pieces, next: written.next }),
-        Format::Csv => Either::Right(table(written)),
+    let body = call.with(request).await?;
+    Ok(match body.format {
+        Format::Json => Either::Left(ListedText { pieces: body.pieces, next: body.next }),
+        Format::Csv => Either::Right(table(body)),
     })
 }
 
 /// The contacts as a file.
-fn table(written: Written) -> Csv {
-    let range = match written.selection {
+fn table(body: ContactStream) -> Csv {
+    let range = match body.selection {
         Selection::On { day, .. } => day.to_string(),
         Selection::After { id, .. } => format!("after-{id}"),
         Selection::Changed { after, .. } => format!("changed-after-{after}"),
     };
     Csv {
-        name: format!("contacts-{}-{range}", written.pixel_id.as_str()),
-        lines: written.pieces,
-        next: written.next,
+        name: format!("contacts-{}-{range}", body.pixel_id.as_str()),
+        lines: body.pieces,
+        next: body.next,
     }
 }
 
@@ -128,12 +128,11 @@ fn table(written: Written) -> Csv {
 async fn count(
     call: Call<'_, CountContacts>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Json<ContactCounts>> {
     let text = |name| query.get(name).map(str::to_owned);
-    let (pixel_id, from, to) = (pixel_id.to_owned(), text("from"), text("to"));
-    call.with(CountRequest { pixel_id, from, to }).await.map(Json)
+    call.with(CountRequest { pixel_id, from: text("from"), to: text("to") }).await.map(Json)
 }
 
 /// Find a person
@@ -148,11 +147,10 @@ async fn count(
 async fn find(
     call: Call<'_, FindContact>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     hem: &str,
 ) -> Result<Json<Contact>> {
-    let (pixel_id, hem) = (pixel_id.to_owned(), hem.to_owned());
-    call.with(OfContact { pixel_id, hem }).await.map(Json)
+    call.with(OfContact { pixel_id, hem: hem.into() }).await.map(Json)
 }
 
 /// List contacts whose consent has ended
@@ -173,11 +171,11 @@ async fn find(
 async fn list_withdrawn(
     call: Call<'_, ListWithdrawnContacts>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Listed<WithdrawnContacts>> {
     let text = |name| query.get(name).map(str::to_owned);
-    let (pixel_id, after, limit) = (pixel_id.to_owned(), text("after"), text("limit"));
+    let (after, limit) = (text("after"), text("limit"));
     call.with(WithdrawnRequest { pixel_id, after, limit }).await.map(Listed)
 }
 
@@ -195,11 +193,10 @@ async fn list_withdrawn(
 async fn store(
     call: Call<'_, StoreContacts>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: ContactsBody,
 ) -> Result<Json<Stored>> {
-    let on_pixel =
-        |ContactsRequest { contacts }| StoreRequest { pixel_id: pixel_id.to_owned(), contacts };
+    let on_pixel = |ContactsRequest { contacts }| StoreRequest { pixel_id, contacts };
     call.with_body(&body, on_pixel).await.map(Json)
 }
 
@@ -215,11 +212,9 @@ async fn store(
 async fn erase(
     call: Call<'_, EraseContact>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     hem: &str,
 ) -> Result<NoContent> {
     unless_fixed(hem, "withdrawn")?;
-    call.with(OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() })
-        .await
-        .map(|_| NoContent)
+    call.with(OfContact { pixel_id, hem: hem.into() }).await.map(|_| NoContent)
 }

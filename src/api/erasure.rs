@@ -21,7 +21,7 @@ use crate::http::json::Json;
 use crate::http::listed::Listed;
 use crate::http::query::Query;
 use crate::infra::Infra;
-use crate::types::ids::{PixelId, VisitorId};
+use crate::types::ids::{PixelId, PixelParam, VisitorId};
 
 described_routes![
     erase of EraseVisitor: [Infra],
@@ -45,11 +45,10 @@ described_routes![
 #[delete("/v1/pixels/<pixel_id>/visitors/<visitor_id>")]
 async fn erase(
     call: Call<'_, EraseVisitor>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     visitor_id: &str,
 ) -> Result<Json<ErasedVisitor>> {
-    let (pixel_id, visitor_id) = (pixel_id.to_owned(), visitor_id.to_owned());
-    call.with(OfVisitor { pixel_id, visitor_id }).await.map(Json)
+    call.with(OfVisitor { pixel_id, visitor_id: visitor_id.into() }).await.map(Json)
 }
 
 /// Ask the site to erase a visitor
@@ -98,10 +97,10 @@ async fn read_own(call: Call<'_, ReadOwnRequests>, body: Body) -> Result<Listed<
 #[post("/v1/pixels/<pixel_id>/erasure-requests", data = "<body>")]
 async fn add(
     call: Call<'_, AddErasureRequest>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<ErasureRequestView>> {
-    let of_pixel = |request| RequestOfPixel { pixel_id: pixel_id.to_owned(), request };
+    let of_pixel = |request| RequestOfPixel { pixel_id, request };
     call.with_body(&body, of_pixel).await.map(Json)
 }
 
@@ -121,17 +120,16 @@ async fn add(
 #[get("/v1/pixels/<pixel_id>/erasure-requests")]
 async fn list(
     call: Call<'_, ListErasureRequests>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Listed<ErasureRequestPage>> {
     let text = |name| query.get(name).map(str::to_owned);
     let (status, after, limit) = (text("status"), text("after"), text("limit"));
-    let pixel_id = pixel_id.to_owned();
     call.with(PageRequest { pixel_id, status, after, limit }).await.map(Listed)
 }
 
-fn of_request(pixel_id: &str, request_id: &str) -> OfRequest {
-    OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() }
+fn of_request(pixel_id: PixelParam, request_id: &str) -> OfRequest {
+    OfRequest { pixel_id, request_id: request_id.into() }
 }
 
 /// Meet a request for erasure
@@ -145,7 +143,7 @@ fn of_request(pixel_id: &str, request_id: &str) -> OfRequest {
 #[post("/v1/pixels/<pixel_id>/erasure-requests/<request_id>/complete")]
 async fn complete(
     call: Call<'_, CompleteErasureRequest>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     request_id: &str,
 ) -> Result<Json<ErasureRequestView>> {
     call.with(of_request(pixel_id, request_id)).await.map(Json)
@@ -164,7 +162,7 @@ async fn complete(
 #[post("/v1/pixels/<pixel_id>/erasure-requests/<request_id>/refuse", data = "<body>")]
 async fn refuse(
     call: Call<'_, RefuseErasureRequest>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     request_id: &str,
     body: Body,
 ) -> Result<Json<ErasureRequestView>> {

@@ -26,12 +26,12 @@ const FOR_SECONDS: &str = "public, max-age=5";
 /// The content of an address never changes.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
-enum Part {
+enum LogFile {
     Text { text: Arc<str>, kept: &'static str },
     Bytes(Arc<[u8]>),
 }
 
-impl<'r> Responder<'r, 'static> for Part {
+impl<'r> Responder<'r, 'static> for LogFile {
     fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
         let mut response = Response::build();
         match self {
@@ -87,7 +87,7 @@ refusals!(LogRefusals: [Infra, Reads] NoLog, NotInLog);
     responses((status = 200, description = "A signed note: the log's name, its size, its root, our signature and those of witnesses", content_type = "text/plain", body = String), LogRefusals),
 )]
 #[get("/log/checkpoint")]
-async fn checkpoint(app: &State<App>, client: Client<'_>) -> Result<Part> {
+async fn checkpoint(app: &State<App>, client: Client<'_>) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
     read(app, 1, &["checkpoint"]).await
 }
@@ -102,10 +102,10 @@ refusals!(LogPolicyRefusals: [Reads] NoLog);
     responses((status = 200, description = "The log's verifier key, its address and its witnesses", content_type = "text/plain", body = String), LogPolicyRefusals),
 )]
 #[get("/log/policy")]
-async fn log_policy(app: &State<App>, client: Client<'_>) -> Result<Part> {
+async fn log_policy(app: &State<App>, client: Client<'_>) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
     let text = app.log.policy()?.into();
-    Ok(Part::Text { text, kept: FOR_SECONDS })
+    Ok(LogFile::Text { text, kept: FOR_SECONDS })
 }
 
 /// Entries of the log, up to 256
@@ -119,7 +119,7 @@ async fn log_policy(app: &State<App>, client: Client<'_>) -> Result<Part> {
     responses((status = 200, description = "Each entry behind its length, two bytes", content_type = "application/octet-stream", body = Octets), LogRefusals),
 )]
 #[get("/log/tile/entries/<bundle..>", rank = 1)]
-async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<Part> {
+async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
     read(app, 1, &["tile", "entries", &bundle.0]).await
 }
@@ -138,7 +138,7 @@ async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<P
     responses((status = 200, description = "32 bytes each", content_type = "application/octet-stream", body = Octets), LogRefusals),
 )]
 #[get("/log/tile/<level>/<tile..>", rank = 2)]
-async fn tile(app: &State<App>, client: Client<'_>, level: &str, tile: Rest) -> Result<Part> {
+async fn tile(app: &State<App>, client: Client<'_>, level: &str, tile: Rest) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
     read(app, 1, &["tile", level, &tile.0]).await
 }
@@ -160,7 +160,12 @@ async fn tile(app: &State<App>, client: Client<'_>, level: &str, tile: Rest) -> 
     )), LogRefusals),
 )]
 #[get("/log/<number>/<part..>", rank = 3)]
-async fn later_log(app: &State<App>, client: Client<'_>, number: &str, part: Rest) -> Result<Part> {
+async fn later_log(
+    app: &State<App>,
+    client: Client<'_>,
+    number: &str,
+    part: Rest,
+) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
     // The first has no number in its address, and no number has two spellings.
     let later = number.parse().ok().filter(|later: &u32| *later > 1 && later.to_string() == number);
@@ -169,7 +174,7 @@ async fn later_log(app: &State<App>, client: Client<'_>, number: &str, part: Res
 }
 
 /// Reads a part of the log with this number, which is the only one that is served.
-async fn read(app: &App, number: u32, part: &[&str]) -> Result<Part> {
+async fn read(app: &App, number: u32, part: &[&str]) -> Result<LogFile> {
     app.log.verifier()?;
     if app.log.number() != number {
         return Err(Error::NotInLog);
@@ -177,10 +182,10 @@ async fn read(app: &App, number: u32, part: &[&str]) -> Result<Part> {
     match part {
         ["checkpoint"] => {
             let text = app.log.read_checkpoint().await?;
-            Ok(Part::Text { text, kept: FOR_SECONDS })
+            Ok(LogFile::Text { text, kept: FOR_SECONDS })
         }
-        ["tile", "entries", bundle] => app.log.read_entries(bundle).await.map(Part::Bytes),
-        ["tile", level, tile] => app.log.read_tile(level, tile).await.map(Part::Bytes),
+        ["tile", "entries", bundle] => app.log.read_entries(bundle).await.map(LogFile::Bytes),
+        ["tile", level, tile] => app.log.read_tile(level, tile).await.map(LogFile::Bytes),
         _ => Err(Error::NotInLog),
     }
 }

@@ -9,7 +9,8 @@ use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::proof::verdict::ProofVerdict;
 use crate::receipts::check::check_request::OfVisitor;
-use crate::receipts::proofs::proof_file::{GetProof, ProofFile, ProofRequest};
+use crate::receipts::proofs::get_proof::{GetProof, ProofRequest};
+use crate::receipts::proofs::proof_file::ProofFile;
 use crate::receipts::proofs::verify_proof::{VerifyProof, VerifyProofRequest};
 use crate::types::ids::{PixelRef, VisitorId};
 

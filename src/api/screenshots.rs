@@ -12,7 +12,7 @@ use crate::policies::screenshots::reading::{
     ListScreenshots, OfScreenshot, PageRequest, ReadScreenshot,
 };
 use crate::policies::screenshots::view::ScreenshotPage;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 described_routes![
     list_screenshots of ListScreenshots: [Infra],
@@ -42,12 +42,12 @@ struct Png(Vec<u8>);
 #[get("/v1/pixels/<pixel_id>/screenshots")]
 async fn list_screenshots(
     call: Call<'_, ListScreenshots>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Listed<ScreenshotPage>> {
     let text = |name| query.get(name).map(str::to_owned);
     let (language, before, limit) = (text("language"), text("before"), text("limit"));
-    let request = PageRequest { pixel_id: pixel_id.to_owned(), language, before, limit };
+    let request = PageRequest { pixel_id, language, before, limit };
     call.with(request).await.map(Listed)
 }
 
@@ -62,10 +62,10 @@ async fn list_screenshots(
 #[get("/v1/pixels/<pixel_id>/screenshots/<screenshot_id>")]
 async fn read_screenshot(
     call: Call<'_, ReadScreenshot>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     screenshot_id: &str,
 ) -> Result<(ContentType, Vec<u8>)> {
-    let (pixel_id, screenshot_id) = (pixel_id.to_owned(), screenshot_id.to_owned());
+    let screenshot_id = screenshot_id.into();
     let png = call.with(OfScreenshot { pixel_id, screenshot_id }).await?;
     Ok((ContentType::PNG, png))
 }

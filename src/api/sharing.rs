@@ -16,7 +16,7 @@ use crate::sharing::links::{
     CreateSharedLink, ListSharedLinks, OfSharedLink, RevokeSharedLink, SharedLinkRequest,
 };
 use crate::sharing::view::{NewSharedLink, SharedLinkList};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 described_routes![
     create of CreateSharedLink: [Body, Infra],
@@ -37,10 +37,10 @@ described_routes![
 #[post("/v1/pixels/<pixel_id>/shared-links", data = "<body>")]
 async fn create(
     call: Call<'_, CreateSharedLink>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Custom<Json<NewSharedLink>>> {
-    let on_pixel = |input: SharedLinkRequest| OnPixel { pixel_id: pixel_id.to_owned(), input };
+    let on_pixel = |input: SharedLinkRequest| OnPixel { pixel_id, input };
     let made = call.with_body(&body, on_pixel).await?;
     Ok(Custom(Status::Created, Json(made)))
 }
@@ -54,8 +54,11 @@ async fn create(
     responses((status = 200, description = "The links", body = SharedLinkList)),
 )]
 #[get("/v1/pixels/<pixel_id>/shared-links")]
-async fn list(call: Call<'_, ListSharedLinks>, pixel_id: &str) -> Result<Listed<SharedLinkList>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Listed)
+async fn list(
+    call: Call<'_, ListSharedLinks>,
+    pixel_id: PixelParam,
+) -> Result<Listed<SharedLinkList>> {
+    call.with(OfPixel { pixel_id }).await.map(Listed)
 }
 
 /// Revoke a shared link
@@ -72,9 +75,8 @@ async fn list(call: Call<'_, ListSharedLinks>, pixel_id: &str) -> Result<Listed<
 #[delete("/v1/pixels/<pixel_id>/shared-links/<prefix>")]
 async fn revoke(
     call: Call<'_, RevokeSharedLink>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     prefix: &str,
 ) -> Result<NoContent> {
-    let (pixel_id, prefix) = (pixel_id.to_owned(), prefix.to_owned());
-    call.with(OfSharedLink { pixel_id, prefix }).await.map(|_| NoContent)
+    call.with(OfSharedLink { pixel_id, prefix: prefix.to_owned() }).await.map(|_| NoContent)
 }

@@ -16,7 +16,7 @@ use crate::silence::intake::{SubmitWatchReport, SubmittedReport};
 use crate::silence::reading::{ListWatchReports, OfReport, PageRequest, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch, WatchSettings};
 use crate::silence::view::{WatchReportDetail, WatchReportPage, WatchReportView, WatchView};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// Room for a report of 1 MiB, whose quotes are escaped, and its note.
 type ReportBody = Body<2304>;
@@ -38,8 +38,8 @@ described_routes![
     responses((status = 200, description = "The site", body = WatchView)),
 )]
 #[get("/v1/pixels/<pixel_id>/watch")]
-async fn show(call: Call<'_, ShowWatch>, pixel_id: &str) -> Result<Json<WatchView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+async fn show(call: Call<'_, ShowWatch>, pixel_id: PixelParam) -> Result<Json<WatchView>> {
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// Change how a site is watched
@@ -54,10 +54,10 @@ async fn show(call: Call<'_, ShowWatch>, pixel_id: &str) -> Result<Json<WatchVie
 #[patch("/v1/pixels/<pixel_id>/watch", data = "<body>")]
 async fn change(
     call: Call<'_, ChangeWatch>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<WatchView>> {
-    let on_pixel = |input: WatchSettings| OnPixel { pixel_id: pixel_id.to_owned(), input };
+    let on_pixel = |input: WatchSettings| OnPixel { pixel_id, input };
     call.with_body(&body, on_pixel).await.map(Json)
 }
 
@@ -74,10 +74,10 @@ async fn change(
 #[post("/v1/pixels/<pixel_id>/watch-reports", data = "<body>")]
 async fn submit(
     call: Call<'_, SubmitWatchReport>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: ReportBody,
 ) -> Result<Custom<Json<WatchReportView>>> {
-    let of_pixel = |given| SubmittedReport { pixel_id: pixel_id.to_owned(), given };
+    let of_pixel = |given| SubmittedReport { pixel_id, given };
     let report = call.with_body(&body, of_pixel).await?;
     Ok(Custom(Status::Created, Json(report)))
 }
@@ -97,11 +97,11 @@ async fn submit(
 #[get("/v1/pixels/<pixel_id>/watch-reports")]
 async fn list(
     call: Call<'_, ListWatchReports>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
 ) -> Result<Listed<WatchReportPage>> {
     let text = |name| query.get(name).map(str::to_owned);
-    let (pixel_id, before, limit) = (pixel_id.to_owned(), text("before"), text("limit"));
+    let (before, limit) = (text("before"), text("limit"));
     call.with(PageRequest { pixel_id, before, limit }).await.map(Listed)
 }
 
@@ -116,9 +116,8 @@ async fn list(
 #[get("/v1/pixels/<pixel_id>/watch-reports/<report_id>")]
 async fn read(
     call: Call<'_, ReadWatchReport>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     report_id: &str,
 ) -> Result<Json<WatchReportDetail>> {
-    let (pixel_id, report_id) = (pixel_id.to_owned(), report_id.to_owned());
-    call.with(OfReport { pixel_id, report_id }).await.map(Json)
+    call.with(OfReport { pixel_id, report_id: report_id.into() }).await.map(Json)
 }

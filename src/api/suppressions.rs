@@ -41,7 +41,7 @@ described_routes![
 #[put("/v1/suppressions/<hem>")]
 async fn suppress(call: Call<'_, SuppressPerson>, hem: &str) -> Result<NoContent> {
     unless_fixed(hem, "import")?;
-    call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
+    call.with(OfPerson { hem: hem.into() }).await.map(|_| NoContent)
 }
 
 /// Let a person be stored again
@@ -55,7 +55,7 @@ async fn suppress(call: Call<'_, SuppressPerson>, hem: &str) -> Result<NoContent
 #[delete("/v1/suppressions/<hem>")]
 async fn unsuppress(call: Call<'_, UnsuppressPerson>, hem: &str) -> Result<NoContent> {
     unless_fixed(hem, "import")?;
-    call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
+    call.with(OfPerson { hem: hem.into() }).await.map(|_| NoContent)
 }
 
 /// Who is never stored
@@ -105,5 +105,5 @@ async fn show_import(
     call: Call<'_, ShowSuppressionImport>,
     import_id: &str,
 ) -> Result<Json<ImportStatus>> {
-    call.with(OfImport { import_id: import_id.to_owned() }).await.map(Json)
+    call.with(OfImport { import_id: import_id.into() }).await.map(Json)
 }

@@ -36,7 +36,7 @@ described_routes![
 ];
 
 fn of(endpoint_id: &str) -> OfEndpoint {
-    OfEndpoint { endpoint_id: endpoint_id.to_owned() }
+    OfEndpoint { endpoint_id: endpoint_id.into() }
 }
 
 /// Have a server told what happens
@@ -85,7 +85,7 @@ async fn change(
     endpoint_id: &str,
     body: Body,
 ) -> Result<Json<EndpointView>> {
-    call.with_body(&body, |change| OnEndpoint::new(endpoint_id, change)).await.map(Json)
+    call.with_body(&body, |change| OnEndpoint::new(endpoint_id.into(), change)).await.map(Json)
 }
 
 /// Delete a webhook
@@ -161,8 +161,7 @@ async fn replay_one(
     endpoint_id: &str,
     event_id: &str,
 ) -> Result<Custom<Json<Replayed>>> {
-    let of_delivery =
-        OfDelivery { endpoint_id: endpoint_id.to_owned(), event_id: event_id.to_owned() };
+    let of_delivery = OfDelivery { endpoint_id: endpoint_id.into(), event_id: event_id.into() };
     let replayed = call.with(of_delivery).await?;
     Ok(Custom(Status::Accepted, Json(replayed)))
 }
@@ -183,7 +182,7 @@ async fn replay(
     body: Body,
 ) -> Result<Custom<Json<Replayed>>> {
     let since = |ReplayRequest { since, failed_only }| {
-        let endpoint_id = endpoint_id.to_owned();
+        let endpoint_id = endpoint_id.into();
         SinceOfEndpoint { endpoint_id, since, failed_only }
     };
     let replayed = call.with_body(&body, since).await?;

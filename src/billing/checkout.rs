@@ -4,6 +4,7 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use sqlx::PgPool;
 use url::form_urlencoded::Serializer;
 use utoipa::ToSchema;
 
@@ -16,13 +17,13 @@ use super::stripe::session::Session;
 use super::stripe::subscription::Subscription;
 use super::stripe::{ProviderError, Stripe};
 use crate::accounts::access::{Credentials, Presented};
-use crate::accounts::account::Plan;
+use crate::accounts::account::{CONTACT_CENTS, MONTHLY_CENTS, Plan, SETUP_CENTS};
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::Accepts;
 use crate::accounts::find_account;
-use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
@@ -60,7 +61,7 @@ impl Capability for OpenCheckout {
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
-    type Part = Billing;
+    type Service = Billing;
     type Access = Presented;
     type Input = PayerRequest;
     type Output = OpenedCheckout;
@@ -75,7 +76,7 @@ impl Capability for OpenCheckout {
         credentials: Credentials,
         PayerRequest { account_id }: PayerRequest,
     ) -> Result<OpenedCheckout> {
-        let account = identify_payer(&billing.accounts, &credentials, &account_id).await?;
+        let account = identify_payer(&billing.accounts, &credentials, account_id).await?;
         let stripe = &billing.stripe;
         let url = open_session(&billing.infra, stripe, &account.account_id).await?;
         Ok(OpenedCheckout {
@@ -91,15 +92,15 @@ async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) ->
     if !stripe.is_configured() {
         return Err(ProviderError::NotConfigured.into());
     }
-    refuse_second_subscription(infra, stripe, account_id).await?;
-    let mut attempt = present_attempt(infra, account_id).await?;
+    refuse_second_subscription(&infra.pool, &infra.clock, stripe, account_id).await?;
+    let mut attempt = present_attempt(&infra.pool, &infra.clock, account_id).await?;
     if let Some(session_id) = attempt.session_id.as_deref().and_then(ProviderId::parse) {
         if let Some(url) = still_open(infra, stripe, account_id, &session_id).await? {
             return Ok(url);
         }
-        attempt = next_attempt(infra, account_id, &attempt).await?;
+        attempt = next_attempt(&infra.pool, &infra.clock, account_id, &attempt).await?;
     } else if attempt.started_at + KEY_LIFE < infra.clock.now() {
-        attempt = next_attempt(infra, account_id, &attempt).await?;
+        attempt = next_attempt(&infra.pool, &infra.clock, account_id, &attempt).await?;
     }
     create_session(infra, stripe, account_id, &attempt).await
 }
@@ -107,23 +108,24 @@ async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) ->
 /// Refuses an account with a running subscription, so that nobody pays twice. Asks the provider,
 /// because the event of a subscription's end may have been lost.
 async fn refuse_second_subscription(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     stripe: &Stripe,
     account_id: &AccountId,
 ) -> Result<()> {
     let (subscriptions, is_paid) = {
-        let mut connection = infra.pool.acquire().await?;
+        let mut connection = pool.acquire().await?;
         let account =
             find_account(&mut connection, account_id).await?.ok_or(Error::AccountNotFound)?;
         let paid_until = account.paid_until.filter(|_| account.plan == Plan::Paid);
         let subscriptions = store::list_subscriptions(&mut connection, account_id).await?;
-        (subscriptions, paid_until.is_some_and(|end| end > infra.clock.now()))
+        (subscriptions, paid_until.is_some_and(|end| end > clock.now()))
     };
     if subscriptions.is_empty() && is_paid {
         return Err(Error::AlreadySubscribed);
     }
     for known in subscriptions.iter().filter(|known| !known.ended) {
-        if runs(infra, stripe, known).await?.unwrap_or(is_paid) {
+        if runs(pool, clock, stripe, known).await?.unwrap_or(is_paid) {
             return Err(Error::AlreadySubscribed);
         }
     }
@@ -131,12 +133,17 @@ async fn refuse_second_subscription(
 }
 
 /// `None` when the provider has no such subscription.
-async fn runs(infra: &Infra, stripe: &Stripe, known: &KnownSubscription) -> Result<Option<bool>> {
+async fn runs(
+    pool: &PgPool,
+    clock: &Clock,
+    stripe: &Stripe,
+    known: &KnownSubscription,
+) -> Result<Option<bool>> {
     let Some(id) = ProviderId::parse(&known.subscription_id) else { return Ok(None) };
     let found = stripe.find_subscription(&id).await?;
     let ended = found.as_ref().map(Subscription::has_ended);
     if ended == Some(true) {
-        settlement::end_subscription(infra, &id).await?;
+        settlement::end_subscription(pool, clock, &id).await?;
     }
     Ok(ended.map(|ended| !ended))
 }
@@ -156,28 +163,33 @@ async fn still_open(
         if let Some(settlement) = Settlement::of_session(stripe, session, None).await? {
             settlement.record(infra).await?;
         }
-        refuse_second_subscription(infra, stripe, account_id).await?;
+        refuse_second_subscription(&infra.pool, &infra.clock, stripe, account_id).await?;
     }
     Ok(None)
 }
 
-async fn present_attempt(infra: &Infra, account_id: &AccountId) -> Result<CheckoutAttempt> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
+async fn present_attempt(
+    pool: &PgPool,
+    clock: &Clock,
+    account_id: &AccountId,
+) -> Result<CheckoutAttempt> {
+    let mut connection = pool.acquire().await?;
+    let now = clock.now();
     store::find_or_insert_attempt(&mut connection, account_id, &random_text(32), now).await
 }
 
 async fn next_attempt(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     account_id: &AccountId,
     spent: &CheckoutAttempt,
 ) -> Result<CheckoutAttempt> {
-    give_up(infra, account_id, spent).await?;
-    present_attempt(infra, account_id).await
+    give_up(pool, account_id, spent).await?;
+    present_attempt(pool, clock, account_id).await
 }
 
-async fn give_up(infra: &Infra, account_id: &AccountId, attempt: &CheckoutAttempt) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
+async fn give_up(pool: &PgPool, account_id: &AccountId, attempt: &CheckoutAttempt) -> Result<()> {
+    let mut connection = pool.acquire().await?;
     store::delete_attempt(&mut connection, account_id, &attempt.idempotency_key).await
 }
 
@@ -199,7 +211,7 @@ async fn create_session(
         Ok(_) => Err(ProviderError::Unreadable.into()),
         // The provider repeats its answer to a key, so a refused key cannot be used again.
         Err(error @ (ProviderError::Refused | ProviderError::Failed)) => {
-            give_up(infra, account_id, attempt).await?;
+            give_up(&infra.pool, account_id, attempt).await?;
             Err(error.into())
         }
         Err(error) => Err(error.into()),

@@ -1,8 +1,9 @@
 use std::fmt;
 
+use sqlx::PgPool;
+
 use super::store;
 use crate::error::Result;
-use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
 /// A subscription that would continue to charge after the account is erased.
@@ -23,12 +24,11 @@ impl fmt::Display for RunningSubscription {
 }
 
 pub async fn running_subscriptions(
-    infra: &Infra,
-    account_id: &str,
+    pool: &PgPool,
+    account_id: &AccountId,
 ) -> Result<Vec<RunningSubscription>> {
-    let Some(account_id) = AccountId::parse(account_id) else { return Ok(Vec::new()) };
-    let mut connection = infra.pool.acquire().await?;
-    let known = store::list_subscriptions(&mut connection, &account_id).await?;
+    let mut connection = pool.acquire().await?;
+    let known = store::list_subscriptions(&mut connection, account_id).await?;
     let running = known.into_iter().filter(|subscription| !subscription.ended);
     Ok(running
         .map(|subscription| RunningSubscription {

@@ -12,6 +12,7 @@ use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
+use crate::types::ids::id_param::IdParam;
 
 pub fn refusals() -> Vec<Error> {
     let own = [
@@ -31,10 +32,10 @@ pub fn refusals() -> Vec<Error> {
 pub async fn identify_payer(
     accounts: &Accounts,
     credentials: &Credentials,
-    account_id: &str,
+    account_id: IdParam<AccountId>,
 ) -> Result<Account> {
     let infra = &accounts.infra;
-    let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
+    let account_id = account_id.into_id().ok_or(Error::AccountNotFound)?;
     let account = {
         let mut connection = infra.pool.acquire().await?;
         find_account(&mut connection, &account_id).await?.ok_or(Error::AccountNotFound)?
@@ -54,5 +55,5 @@ pub async fn identify_payer(
 /// The account to pay for.
 #[derive(Deserialize, JsonSchema)]
 pub struct PayerRequest {
-    pub account_id: String,
+    pub account_id: IdParam<AccountId>,
 }

@@ -78,7 +78,7 @@ fn send(infra: &Infra, mail: ClaimedMail) {
     infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;
         if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
-            tracing::error!(?error, "a mail that is refused could not be taken out");
+            tracing::error!(?error, "a rejected mail could not be removed from the outbox");
         }
     });
 }
@@ -93,11 +93,12 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     }
     let account = find_account(&mut connection, account_id).await?;
     let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
-    let notice = notice(infra, failed);
-    wanted(&mut connection, infra, &account, MailSwitch::PaymentFailed, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(base_url, failed);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::PaymentFailed, notice).await
 }
 
-fn notice(infra: &Infra, failed: Failed) -> Notice {
+fn notice(base_url: &str, failed: Failed) -> Notice {
     let again = match failed.next_attempt_at {
         Some(_) => tr("It is retried automatically. Check that your card is still valid."),
         None => tr("It is not retried automatically. Change the card, or pay the invoice."),
@@ -105,7 +106,7 @@ fn notice(infra: &Infra, failed: Failed) -> Notice {
     let manage = tr(
         "In the console, choose “Manage billing”. The subscription runs to the end of the paid period; after that, no new contacts are stored, and nothing is deleted.",
     );
-    let url = format!("{}/console/account", infra.base_url());
+    let url = format!("{base_url}/console/account");
     Notice {
         subject: tr("A payment for your Assent account has failed"),
         paragraphs: vec![

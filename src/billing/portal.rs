@@ -36,7 +36,7 @@ impl Capability for OpenBillingPortal {
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
-    type Part = Billing;
+    type Service = Billing;
     type Access = Presented;
     type Input = PayerRequest;
     type Output = OpenedPortal;
@@ -51,7 +51,7 @@ impl Capability for OpenBillingPortal {
         credentials: Credentials,
         PayerRequest { account_id }: PayerRequest,
     ) -> Result<OpenedPortal> {
-        let account = identify_payer(&billing.accounts, &credentials, &account_id).await?;
+        let account = identify_payer(&billing.accounts, &credentials, account_id).await?;
         let infra = &billing.infra;
         let subscriptions = {
             let mut connection = infra.pool.acquire().await?;

@@ -3,9 +3,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::accounts::access::{AllSites, Caller};
-use crate::accounts::account::Plan;
+use crate::accounts::account::{CONTACT_CENTS, MONTHLY_CENTS, Plan, SETUP_CENTS};
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use crate::accounts::scope::Oversees;
 use crate::accounts::tool::Tool;
 use crate::contacts::allowance::{self, Allowance};
@@ -37,7 +36,7 @@ impl Capability for ShowQuote {
         "Show the quote",
         "Tells what the account costs this month, and its allowance. Charges nothing.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Oversees>;
     type Input = NoInput;
     type Output = Quote;

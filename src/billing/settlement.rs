@@ -3,6 +3,7 @@
 //! way, so the result does not depend on their order.
 
 use chrono::{DateTime, Months, Utc};
+use sqlx::PgPool;
 
 use super::store;
 use super::stripe::provider_reference::{Expandable, ProviderId, Reference};
@@ -10,9 +11,10 @@ use super::stripe::session::Session;
 use super::stripe::subscription::Subscription;
 use super::stripe::{self, Stripe};
 use crate::accounts::actor::Actor;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::{lock_account, update_activated};
+use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -116,7 +118,7 @@ impl Settlement {
                 invalidation.add_account(account_id);
             }
             if paid {
-                let (actor, kind) = (&Actor::PaymentProvider, EventKind::PaymentReceived);
+                let (actor, kind) = (&Actor::PaymentProvider, ActivityKind::PaymentReceived);
                 events::note(&mut transaction, now, account_id, actor, kind, None).await?;
             }
             tracing::info!(%account_id, %paid_until, "billing.account.paid");
@@ -126,12 +128,16 @@ impl Settlement {
     }
 }
 
-pub async fn end_subscription(infra: &Infra, subscription_id: &ProviderId) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
+pub async fn end_subscription(
+    pool: &PgPool,
+    clock: &Clock,
+    subscription_id: &ProviderId,
+) -> Result<()> {
+    let mut transaction = pool.begin().await?;
     let ended = store::update_subscription_ended(&mut transaction, subscription_id).await?;
     if let Some(account_id) = ended {
-        let (now, actor) = (infra.clock.now(), &Actor::PaymentProvider);
-        let kind = EventKind::SubscriptionEnded;
+        let (now, actor) = (clock.now(), &Actor::PaymentProvider);
+        let kind = ActivityKind::SubscriptionEnded;
         events::note(&mut transaction, now, &account_id, actor, kind, None).await?;
     }
     transaction.commit().await?;

@@ -1,6 +1,8 @@
 //! Handling of the payment provider's events. An event only triggers a query: events come late,
 //! twice and in any order, so the object is read again from the provider.
 
+use sqlx::PgPool;
+
 use super::payment_failed;
 use super::service::Billing;
 use super::settlement::{self, Settlement};
@@ -11,15 +13,22 @@ use super::stripe::session::Session;
 use super::stripe::signature::is_genuine;
 use super::stripe::webhook_events::{Event, EventType};
 use super::stripe::{ProviderError, Stripe};
+use crate::clock::Clock;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
 /// Refuses a delivery without a valid signature; without a configured secret, all deliveries.
-pub fn check_signature(infra: &Infra, signature: Option<&str>, body: &[u8]) -> Result<()> {
-    let secret = infra.config.stripe.webhook_secret.as_ref();
+pub fn check_signature(
+    clock: &Clock,
+    config: &Config,
+    signature: Option<&str>,
+    body: &[u8],
+) -> Result<()> {
+    let secret = config.stripe.webhook_secret.as_ref();
     let genuine = signature
         .zip(secret)
-        .filter(|(signature, secret)| is_genuine(signature, body, secret, infra.clock.now()));
+        .filter(|(signature, secret)| is_genuine(signature, body, secret, clock.now()));
     genuine.map(|_| ()).ok_or(Error::InvalidSignature)
 }
 
@@ -32,7 +41,9 @@ pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
         EventType::InvoicePaymentFailed => {
             payment_failed::report(infra, stripe, event.object()?).await
         }
-        EventType::SubscriptionDeleted => subscription_deleted(infra, event.object()?).await,
+        EventType::SubscriptionDeleted => {
+            subscription_deleted(&infra.pool, &infra.clock, event.object()?).await
+        }
     }
 }
 
@@ -68,6 +79,6 @@ async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Resul
 }
 
 /// An ended subscription. The paid period remains.
-async fn subscription_deleted(infra: &Infra, subscription: Named) -> Result<()> {
-    settlement::end_subscription(infra, &subscription.id).await
+async fn subscription_deleted(pool: &PgPool, clock: &Clock, subscription: Named) -> Result<()> {
+    settlement::end_subscription(pool, clock, &subscription.id).await
 }

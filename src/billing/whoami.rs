@@ -40,7 +40,7 @@ impl Capability for ShowCaller {
         "Tells whose key it is: account, plan, status, how long it is paid for, and what is \
          left of the month's allowance.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AnyKey<Reads>;
     type Input = NoInput;
     type Output = WhoAmI;

@@ -13,7 +13,7 @@ mod witness;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assent::accounts::operator::ChangedEmail;
+use assent::accounts::operator::{ChangedEmail, id_of};
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::infra::{Infra, telemetry};
@@ -67,7 +67,7 @@ pub enum Command {
     /// when they are silent, 1 when anything leaked, 2 when they could not be observed
     Watch(watch::Arguments),
     /// End the browsers of a run that was killed
-    #[command(name = assent::watch::GUARD_COMMAND, hide = true)]
+    #[command(name = assent::browser::guard::COMMAND, hide = true)]
     WatchGuard { folder: PathBuf },
     /// Take the pictures of the popups in a folder, for a node
     #[command(name = assent::watch::SCREENSHOTS_COMMAND, hide = true)]
@@ -88,7 +88,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Watch(arguments) => Ok(watch::run(arguments)),
         Command::WatchGuard { folder } => {
-            assent::watch::guard(&folder);
+            assent::browser::guard::guard(&folder);
             Ok(ExitCode::SUCCESS)
         }
         Command::PopupScreenshots { folder } => watch::screenshots(&folder),
@@ -135,25 +135,27 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             let key = accounts::operator::unlimited_key(&infra, &email, upgrade).await?;
             if let Err(Failure(unwritten)) = print(format_args!("{}\n", key.expose())) {
                 // Nobody received the key, so it must not stay valid.
-                accounts::operator::revoke_key(&infra, key.prefix()).await?;
+                accounts::operator::revoke_key(&infra.pool, &infra.clock, key.prefix()).await?;
                 return Err(Failure(format!("{unwritten}; the new key is revoked")));
             }
         }
         Command::RevokeKey { prefix } => {
-            accounts::operator::revoke_key(&infra, &prefix).await?;
+            accounts::operator::revoke_key(&infra.pool, &infra.clock, &prefix).await?;
         }
         Command::Keys { account_id } => {
-            for key in accounts::operator::list_keys(&infra, &account_id).await? {
+            let id = id_of(&account_id)?;
+            for key in accounts::operator::list_keys(&infra.pool, &infra.clock, &id).await? {
                 print(format_args!("{key}\n"))?;
             }
         }
         Command::RevokeKeys { account_id } => {
-            let ended = accounts::operator::revoke_keys(&infra, &account_id).await?;
+            let id = id_of(&account_id)?;
+            let ended = accounts::operator::revoke_keys(&infra.pool, &infra.clock, &id).await?;
             let (keys, tokens) = (ended.api_keys, ended.signup_tokens);
             print(format_args!("API keys: {keys}\nsignup tokens: {tokens}\n"))?;
         }
         Command::Alias { pixel_id, alias } => {
-            pixels::operator::add_alias(&infra, &pixel_id, &alias).await?;
+            pixels::operator::add_alias(&infra.pool, &infra.changes, &pixel_id, &alias).await?;
         }
         Command::ReleaseHost { host } => {
             let released = pixels::operator::release_host(&infra, &host).await?;
@@ -162,28 +164,30 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             print(format_args!("{host} is free: pixel {id} of {owner} {end}\n"))?;
         }
         Command::Suspend { account_id } => {
-            accounts::operator::suspend(&infra, &account_id).await?;
+            accounts::operator::suspend(&infra, &id_of(&account_id)?).await?;
         }
         Command::Resume { account_id } => {
-            accounts::operator::resume(&infra, &account_id).await?;
+            accounts::operator::resume(&infra, &id_of(&account_id)?).await?;
         }
         Command::ChangeEmail { account, new_email } => {
             change_email(&infra, &account, &new_email).await?;
         }
         Command::EraseVisitor { pixel_id, visitor_id } => {
-            let erased = erasure::operator::erase_visitor(&infra, &pixel_id, &visitor_id);
+            let erased =
+                erasure::operator::erase_visitor(&infra.pool, &infra.clock, &pixel_id, &visitor_id);
             print(erased.await?)?;
         }
         Command::EraseAccount { account_id } => {
-            let running = billing::operator::running_subscriptions(&infra, &account_id).await?;
-            let erased = erasure::operator::erase_account(&infra, &account_id).await?;
+            let id = id_of(&account_id)?;
+            let running = billing::operator::running_subscriptions(&infra.pool, &id).await?;
+            let erased = erasure::operator::erase_account(&infra, &id).await?;
             print(erased)?;
             for subscription in running {
                 print(format_args!("{subscription}\n"))?;
             }
         }
         Command::ForgetLogState => {
-            let forgotten = proof::operator::forget_files(&infra).await?;
+            let forgotten = proof::operator::forget_files(&infra.pool).await?;
             print(format_args!("forgotten files: {forgotten}\n"))?;
         }
         Command::Migrate

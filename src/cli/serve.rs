@@ -1,9 +1,11 @@
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::{Config, NO_TAG_CDN};
 use assent::http::measure;
+use assent::infra::metrics::Metrics;
 use assent::infra::{Infra, local_authority, log_output};
 use assent::proof::cosigning::witnesses::Witnesses;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -75,7 +77,7 @@ async fn launch(
         );
     }
     let infra = Infra::new(config, Clock::System, database.postgres.clone(), replica)?;
-    let metrics = MetricsListener::start(&infra).await?;
+    let metrics = MetricsListener::start(&infra.config, &infra.metrics).await?;
     let node_shutdown = infra.shutdown.clone();
     let (announced, metrics_at) = (infra.clone(), metrics.as_ref().map(|metrics| metrics.at));
     let rocket = assent::server::build(figment, infra)
@@ -106,15 +108,15 @@ struct MetricsListener {
 
 impl MetricsListener {
     /// Returns once it listens; `None` when no address is configured.
-    async fn start(infra: &Infra) -> Result<Option<Self>, Failure> {
-        let Some(address) = infra.config.metrics_address else { return Ok(None) };
+    async fn start(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Self>, Failure> {
+        let Some(address) = config.metrics_address else { return Ok(None) };
         let failed = |error: &rocket::Error| {
             let kind = error.kind();
             Failure(format!("METRICS_ADDRESS: cannot serve on {address}: {kind}"))
         };
         let (up, port) = oneshot::channel();
         let up = std::sync::Mutex::new(Some(up));
-        let rocket = measure::listener(address, infra.metrics.clone());
+        let rocket = measure::listener(address, metrics.clone());
         let rocket = rocket.attach(AdHoc::on_liftoff("Port", move |rocket| {
             let up = up.lock().ok().and_then(|mut up| up.take());
             let _ = up.map(|up| up.send(rocket.config().port));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
-use assent::proof::format::policy::Policy;
+use assent::proof::format::policy::TrustPolicy;
 use assent::proof::timestamp::stamped::Extract;
 use assent::proof::verifying;
 use clap::Args;
@@ -42,12 +42,12 @@ struct Trust {
 }
 
 impl Trust {
-    fn policy(&self) -> Result<Policy, Failure> {
+    fn policy(&self) -> Result<TrustPolicy, Failure> {
         match (&self.trust, &self.key) {
-            (Some(policy), _) => Ok(Policy::trusting(&read(policy)?)?),
+            (Some(policy), _) => Ok(TrustPolicy::trusting(&read(policy)?)?),
             (None, _) => {
                 let missing = || Failure("no key was given".to_owned());
-                self.key()?.map(Policy::of_log).ok_or_else(missing)
+                self.key()?.map(TrustPolicy::of_log).ok_or_else(missing)
             }
         }
     }

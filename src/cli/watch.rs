@@ -10,7 +10,7 @@ use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
 use assent::watch::report::{Report, verify, write};
 use assent::watch::{
-    Exceptions, ON_NODE, Options, give_way, parse_allowed, parse_url, take_screenshots, watch,
+    Exceptions, ON_NODE, Options, lower_priority, parse_allowed, parse_url, take_screenshots, watch,
 };
 use clap::Args;
 use tokio::sync::oneshot;
@@ -31,9 +31,9 @@ pub struct Arguments {
     /// The pages to visit
     #[arg(required = true, value_name = "URL", value_parser = parse_url)]
     urls: Vec<Url>,
-    /// The pixel whose tag must be on the pages
-    #[arg(long, value_name = "ID")]
-    pixel: Option<String>,
+    /// The pixel whose tag must be on the pages; may be repeated with its aliases
+    #[arg(long = "pixel", value_name = "ID")]
+    pixels: Vec<String>,
     /// The address of the service; without it, the host of the tag's script
     #[arg(long, value_name = "BASE", value_parser = parse_url)]
     service: Option<Url>,
@@ -62,7 +62,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 /// Returns 0 if the pages are silent, 1 if anything leaked, and 2 if something could not be observed.
 pub fn run(arguments: Arguments) -> ExitCode {
     if arguments.on_node {
-        give_way();
+        lower_priority();
     }
     let done = Config::from_env()
         .map_err(Failure::from)
@@ -77,17 +77,20 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
-    let Arguments { urls, pixel, service, out, browser, seconds, allow, on_node } = arguments;
+    let Arguments { urls, pixels, service, out, browser, seconds, allow, on_node } = arguments;
     let mut signals = StopSignals::listen()?;
     let account = service.as_ref().map(|address| Service { address, key: config.api_key.as_ref() });
+    let pixel = pixels.first().map(String::as_str);
     let allowed = tokio::select! {
-        allowed = allowed_by_owner(account.as_ref(), pixel.as_deref()) => allowed,
+        allowed = allowed_by_owner(account.as_ref(), pixel) => allowed,
         () = signals.received() => return Err(stopped()),
     };
+    // On a node the service is the node's own, whatever the page loads.
+    let own = config.base_url.as_deref().filter(|_| on_node).and_then(|base| Url::parse(base).ok());
     let options = Options {
         urls,
-        pixel,
-        service: service.clone(),
+        pixels,
+        service: service.clone().or(own),
         browser: browser.or(config.watch_browser),
         observation: seconds,
         allowed: [allow, allowed].concat(),
@@ -103,7 +106,8 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
     print(summary(&report, &out, config.watch_key.as_ref()))?;
     if let Some(service) = account {
-        match service.submit(options.pixel.as_deref(), &report, &out).await {
+        let pixel = options.pixels.first().map(String::as_str);
+        match service.submit(pixel, &report, &out).await {
             Ok(sentence) => print(format_args!("{sentence}\n"))?,
             Err(reason) => {
                 log_output::write_line(&format!("assent: the report was not submitted: {reason}"));
@@ -115,7 +119,7 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
 
 /// Takes the pictures of the popups in a folder; ends with its input.
 pub fn screenshots(folder: &Path) -> Result<ExitCode, Failure> {
-    give_way();
+    lower_priority();
     let config = Config::from_env()?;
     serve::runtime(1)?.block_on(take(&config, folder))?;
     Ok(ExitCode::SUCCESS)

@@ -154,7 +154,7 @@ fn response(answer: Answer) -> Text {
 }
 
 fn broken(error: &str) -> Text {
-    tracing::error!(error, "a checkpoint could not be kept, and is not cosigned");
+    tracing::error!(error, "a checkpoint could not be stored, and is not cosigned");
     (Status::InternalServerError, (PLAIN, "internal error\n".to_owned()))
 }
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_address_is_told_by_the_part_that_is_wrong() {
+    fn a_refused_address_is_reported_by_the_part_that_is_wrong() {
         for (url, part) in [
             ("", "an address such as"),
             ("mail.example", "an address such as"),

@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::receipts::days::{DayRange, wrong_order};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// The days to count.
 #[derive(Deserialize, JsonSchema)]
 pub struct CountRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// First UTC day; 30 days up to `to` without it.
     #[schemars(with = "Option<NaiveDate>")]
     pub from: Option<String>,
@@ -58,7 +58,7 @@ impl Capability for CountContacts {
         Tool::READ_ONLY
             .described("Count contacts", "Counts people by the day on which they were seen first."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = CountRequest;
     type Output = ContactCounts;
@@ -70,7 +70,7 @@ impl Capability for CountContacts {
     async fn run(infra: &Infra, caller: Caller, request: CountRequest) -> Result<ContactCounts> {
         let today = infra.clock.now().date_naive();
         let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let mut connection = infra.read_pool.acquire().await?;
         let DayRange { from, to } = range;
         let counted = store::count_contacts_by_day(&mut connection, &pixel_id, from, to).await?;

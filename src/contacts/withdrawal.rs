@@ -11,6 +11,7 @@ use super::store::{withdrawn, writing};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::infra::shutdown::Shutdown;
 use crate::pixels::{find_any_pixel, lock_pixel};
 use crate::types::ids::PixelId;
 
@@ -22,7 +23,7 @@ pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
     drop(connection);
     for pixel_id in pixel_ids {
         if let Err(error) = note_on_pixel(infra, &pixel_id).await {
-            tracing::error!(?error, %pixel_id, "withdrawn contacts could not be noted");
+            tracing::error!(?error, %pixel_id, "withdrawn contacts could not be recorded");
         }
     }
     Ok(())
@@ -119,17 +120,21 @@ async fn settle(
 }
 
 /// Erases contacts that were withdrawn until `until`, and returns their number: 0 during shutdown.
-pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64> {
-    if infra.shutdown.has_begun() {
+pub async fn erase_withdrawn(
+    pool: &PgPool,
+    shutdown: &Shutdown,
+    until: DateTime<Utc>,
+) -> Result<u64> {
+    if shutdown.has_begun() {
         return Ok(0);
     }
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let pixel_ids = withdrawn::list_pixels_to_erase(&mut connection, until).await?;
     drop(connection);
     let mut erased = 0;
     for pixel_id in pixel_ids {
-        while !infra.shutdown.has_begun() {
-            let batch = erase_batch(&infra.pool, &pixel_id, until).await?;
+        while !shutdown.has_begun() {
+            let batch = erase_batch(pool, &pixel_id, until).await?;
             erased += batch;
             if batch < BATCH.unsigned_abs() {
                 break;

@@ -38,7 +38,7 @@ impl Capability for ListWithdrawnContacts {
         "Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is \
          null once they are erased here.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = WithdrawnRequest;
     type Output = WithdrawnContacts;
@@ -53,7 +53,7 @@ impl Capability for ListWithdrawnContacts {
         request: WithdrawnRequest,
     ) -> Result<WithdrawnContacts> {
         let (after, limit) = request.page()?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let withdrawn = store::list_withdrawn(&mut connection, &pixel_id, after, limit).await?;
         let high_water = withdrawn.last().map_or(after, |last| last.position);

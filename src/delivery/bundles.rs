@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::consent_receipt::notice_snapshot::Build;
 use crate::error::{Error, Result};
-use crate::receipts::notice_snapshot::Build;
 
 const PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 

@@ -39,7 +39,7 @@ impl Compressor {
 /// takes tens of milliseconds, minutes for all sites of a node that has just started, and visitors
 /// must not wait for it. A busy node serves gzip for longer.
 fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, prefixes: &SharedPrefixes) {
-    give_way();
+    lower_thread_priority();
     while let Some(script) = queue.blocking_recv() {
         // A script that has been evicted needs no compression.
         let Some(script) = script.upgrade() else { continue };
@@ -54,7 +54,7 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, prefixes: &SharedPref
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-fn give_way() {
+fn lower_thread_priority() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{getpriority_process, setpriority_process};
@@ -74,7 +74,7 @@ mod tests {
     use crate::infra::compression::Encoding;
 
     #[test]
-    fn whoever_compresses_gives_way_to_all_others() {
+    fn scripts_are_compressed_with_a_low_priority() {
         use rustix::process::getpriority_process;
 
         let prefixes = SharedPrefixes::default();

@@ -198,8 +198,8 @@ const TEXTS: [&str; 12] = [
 /// A text with the integrator's values inserted; `None` when this tag does not use it.
 fn text_of<'a>(key: &str, policy: &PolicyText, locale: &'a Locale) -> Option<Cow<'a, str>> {
     let PolicyText { controller, data_sharing, disclosed_parties, site_policy_url, .. } = policy;
-    let filled = |key: &str, place: &str, words: &str| {
-        Some(locale.tag[key].replace(place, &bidi::isolated(words)).into())
+    let filled = |key: &str, placeholder: &str, words: &str| {
+        Some(locale.tag[key].replace(placeholder, &bidi::isolated(words)).into())
     };
     match key {
         "ask" => filled("ask", "{controller}", &controller.name),

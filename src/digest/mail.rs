@@ -2,12 +2,14 @@ use std::collections::HashMap;
 
 use chrono::{Days, NaiveDate};
 use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 use url::Url;
 
 use super::site::{has_time_zone, section};
 use crate::accounts::find_account;
 use crate::accounts::mails::owners_mail::{receives_notifications, wanted};
 use crate::accounts::mails::switch::MailSwitch;
+use crate::clock::Clock;
 use crate::erasure::{OpenCount, list_open_counts};
 use crate::error::Result;
 use crate::infra::Infra;
@@ -52,15 +54,16 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     let Some(notice) = notice(infra, account_id, &week).await? else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
-    wanted(&mut connection, infra, &account, MailSwitch::WeeklyDigest, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    wanted(&mut connection, config, base_url, &account, MailSwitch::WeeklyDigest, notice).await
 }
 
 async fn notice(infra: &Infra, account_id: &AccountId, week: &Week) -> Result<Option<Notice>> {
-    let sites = setup::list(infra, account_id).await?;
+    let sites = setup::list(&infra.pool, account_id).await?;
     if sites.is_empty() {
         return Ok(None);
     }
-    let requests = requests_of(infra, account_id).await?;
+    let requests = requests_of(&infra.pool, &infra.clock, account_id).await?;
     let mut sections = Vec::new();
     for site in sites.iter().take(MOST_SITES) {
         let requests = requests.get(site.pixel_id.as_str());
@@ -79,21 +82,28 @@ async fn notice(infra: &Infra, account_id: &AccountId, week: &Week) -> Result<Op
     Ok(Some(Notice {
         subject: week.name_in(tr("Your sites from {{ from }} to {{ to }}")),
         paragraphs: [Some(week.name_in(opening)), rest].into_iter().flatten().collect(),
-        facts: vec![(tr("Failing webhooks"), failing_webhooks(infra, account_id).await?)],
+        facts: vec![(
+            tr("Failing webhooks"),
+            failing_webhooks(&infra.pool, &infra.clock, account_id).await?,
+        )],
         sections,
         link: Some(NoticeLink { label: tr("See your sites"), url }),
         ..Notice::default()
     }))
 }
 
-async fn requests_of(infra: &Infra, account_id: &AccountId) -> Result<HashMap<String, OpenCount>> {
-    let mut connection = infra.pool.acquire().await?;
-    let counts = list_open_counts(&mut connection, account_id, infra.clock.now()).await?;
+async fn requests_of(
+    pool: &PgPool,
+    clock: &Clock,
+    account_id: &AccountId,
+) -> Result<HashMap<String, OpenCount>> {
+    let mut connection = pool.acquire().await?;
+    let counts = list_open_counts(&mut connection, account_id, clock.now()).await?;
     Ok(counts.into_iter().map(|count| (count.pixel_id.to_string(), count)).collect())
 }
 
-async fn failing_webhooks(infra: &Infra, account_id: &AccountId) -> Result<Message> {
-    let failing = list_failing(infra, account_id).await?;
+async fn failing_webhooks(pool: &PgPool, clock: &Clock, account_id: &AccountId) -> Result<Message> {
+    let failing = list_failing(pool, clock, account_id).await?;
     let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let hosts = failing.iter().filter_map(|webhook| host(&webhook.url)).collect::<Vec<_>>();
     Ok(match failing.len() {

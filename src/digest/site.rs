@@ -1,5 +1,7 @@
 //! The state of a site in a digest. It contains counts only, and nothing about single visitors.
 
+use sqlx::PgPool;
+
 use crate::accounts::mails::weekly::due_at;
 use crate::erasure::OpenCount;
 use crate::error::Result;
@@ -23,10 +25,10 @@ pub async fn section(
     requests: Option<&OpenCount>,
 ) -> Result<NoticeSection> {
     let zone = zone_for(site, days);
-    let stats = count_days(infra, site.pixel_id.clone(), zone, days).await?;
+    let stats = count_days(&infra.read_pool, site.pixel_id.clone(), zone, days).await?;
     let (before, current) = stats.days.split_at(WEEK.min(stats.days.len()));
     let (before, current) = (total(before), total(current));
-    let watch = watch(infra, site).await?;
+    let watch = watch(&infra.pool, site).await?;
     let own_zone = has_time_zone(site).then(|| (tr("Time zone"), Message::plain(zone.name())));
     let facts = vec![
         (tr("Responses"), responses(answered(&current), answered(&before))),
@@ -129,8 +131,8 @@ fn installation(site: &Pixel) -> Message {
     site.checked_at.map_or(state, |at| checked.with("day", Message::DayOf(at)))
 }
 
-async fn watch(infra: &Infra, site: &Pixel) -> Result<Message> {
-    let mut connection = infra.pool.acquire().await?;
+async fn watch(pool: &PgPool, site: &Pixel) -> Result<Message> {
+    let mut connection = pool.acquire().await?;
     let known = silence::find_site(&mut connection, &site.pixel_id).await?.known;
     Ok(match (known.broken_since, known.verdict) {
         (Some(since), _) => tr("Loads something without consent, since {{ day }}")
@@ -148,7 +150,7 @@ mod tests {
     use crate::infra::templates::in_english;
 
     #[test]
-    fn changes_are_told_in_words() {
+    fn changes_are_described_in_words() {
         let current = [(1_200, 1_000), (900, 1_000), (5, 5), (3, 0)]
             .map(|(a, b)| in_english(&responses(a, b)));
         assert_eq!(current[0], "1,200 (20% more than in the week before)");

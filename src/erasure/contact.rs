@@ -6,9 +6,10 @@ use super::view::{ErasedRows, ErasureRequestView};
 use super::{store, visitor};
 use crate::accounts::access::{ActiveAccount, Caller, GoodStanding};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Governs, Reads};
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::contacts::erasure::{erase as erase_contact, find_bound};
 use crate::contacts::reading::finding::OfContact;
 use crate::error::{Error, Result};
@@ -38,7 +39,7 @@ impl Capability for EraseContact {
         "Erases what the pixel stores of a person, with the choices behind it. Cannot be undone, and \
          gives nothing back of the allowance.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfContact;
     type Output = ErasedContact;
@@ -48,14 +49,14 @@ impl Capability for EraseContact {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<ErasedContact> {
-        let hem = Hem::parse(&request.hem)?;
-        let pixel = find_for(infra, &caller, &request.pixel_id).await?;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
+        let pixel = find_for(&infra.pool, &caller, &request.pixel_id).await?;
         let pixel_id = pixel.pixel_id;
         let mut transaction = infra.pool.begin().await?;
         // Waits for a running store, which could otherwise count the deleted contact as an update.
         lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
-        let rows = erase(&mut transaction, infra, &pixel_id, hem).await?;
-        note(&mut transaction, infra, &caller, &pixel.account_id, &pixel_id).await?;
+        let rows = erase(&mut transaction, &infra.clock, &pixel_id, hem).await?;
+        note(&mut transaction, &infra.clock, &caller, &pixel.account_id, &pixel_id).await?;
         transaction.commit().await?;
         infra.consent_changes.notify_one();
         tracing::info!(%pixel_id, ?rows, "contact erased");
@@ -66,38 +67,37 @@ impl Capability for EraseContact {
 /// Deletes what a pixel stores of a person, and completes an open request of the person by email.
 pub(super) async fn erase(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     pixel_id: &PixelId,
     hem: Hem,
 ) -> Result<ErasedRows> {
     let (visitors, _) = find_bound(connection, pixel_id, hem).await?;
     let contacts = erase_contact(connection, pixel_id, hem).await?;
     let mut rows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
-    let clock = &infra.clock;
     for visitor_id in visitors {
         rows += visitor::erase_choices(connection, clock, pixel_id, &visitor_id, contacts).await?;
     }
     rows.contacts = i64::try_from(contacts).map_err(Error::internal)?;
-    store::update_erased_person(connection, pixel_id, hem, infra.clock.now(), &rows).await?;
+    store::update_erased_person(connection, pixel_id, hem, clock.now(), &rows).await?;
     Ok(rows)
 }
 
 pub(super) async fn note(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     caller: &Caller,
     account_id: &AccountId,
     pixel_id: &PixelId,
 ) -> Result<()> {
-    let (now, subject) = (infra.clock.now(), Some(pixel_id.as_str()));
-    caller.note(connection, now, account_id, EventKind::ContactErased, subject).await
+    let (now, subject) = (clock.now(), Some(pixel_id.as_str()));
+    caller.note(connection, now, account_id, ActivityKind::ContactErased, subject).await
 }
 
 pub struct CountPerson;
 
 impl Capability for CountPerson {
     const NAME: &'static str = "count_person";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfContact;
     type Output = ErasedRows;
@@ -107,8 +107,8 @@ impl Capability for CountPerson {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<ErasedRows> {
-        let hem = Hem::parse(&request.hem)?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         count(&mut connection, &pixel_id, hem).await
     }
@@ -134,7 +134,7 @@ pub struct FindRequestsOfPerson;
 
 impl Capability for FindRequestsOfPerson {
     const NAME: &'static str = "find_requests_of_person";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfContact;
     type Output = Vec<ErasureRequestView>;
@@ -148,8 +148,8 @@ impl Capability for FindRequestsOfPerson {
         caller: Caller,
         person: OfContact,
     ) -> Result<Vec<ErasureRequestView>> {
-        let hem = Hem::parse(&person.hem)?;
-        let pixel_id = find_for(infra, &caller, &person.pixel_id).await?.pixel_id;
+        let hem = person.hem.into_id().ok_or(Error::HemMalformed)?;
+        let pixel_id = find_for(&infra.pool, &caller, &person.pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         store::list_requests_of_person(&mut connection, &pixel_id, hem).await
     }

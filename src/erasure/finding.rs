@@ -13,7 +13,7 @@ pub struct FindErasureRequest;
 
 impl Capability for FindErasureRequest {
     const NAME: &'static str = "find_erasure_request";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfRequest;
     type Output = ErasureRequestView;
@@ -23,9 +23,9 @@ impl Capability for FindErasureRequest {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfRequest) -> Result<ErasureRequestView> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let not_found = || Error::ErasureRequestNotFound;
-        let request_id = request.request_id.parse().map_err(|_| not_found())?;
+        let request_id = request.request_id.into_id().ok_or_else(not_found)?;
         let mut connection = infra.pool.acquire().await?;
         let found = store::find_request(&mut connection, &pixel_id, request_id).await?;
         found.ok_or_else(not_found)

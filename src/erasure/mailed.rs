@@ -8,7 +8,7 @@ use super::store::{self, MailedRequest};
 use super::view::ErasureRequestView;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
@@ -16,7 +16,7 @@ use crate::infra::Infra;
 use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
-use crate::types::ids::uuid_v7;
+use crate::types::ids::{PixelParam, uuid_v7};
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
 
@@ -38,7 +38,7 @@ pub struct ReceivedRequest {
 /// A request that arrived by email, and the pixel that it concerns.
 #[derive(Deserialize, JsonSchema)]
 pub struct RequestOfPixel {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     #[serde(flatten)]
     pub request: ReceivedRequest,
 }
@@ -53,7 +53,7 @@ impl Capability for AddErasureRequest {
             .idempotent()
             .described("Record an erasure request", "Records a request that arrived by email."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = RequestOfPixel;
     type Output = ErasureRequestView;
@@ -68,7 +68,7 @@ impl Capability for AddErasureRequest {
         input: RequestOfPixel,
     ) -> Result<ErasureRequestView> {
         let RequestOfPixel { pixel_id, request } = input;
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let pixel_id = &pixel.pixel_id;
         let hem = present(request.hem.as_deref());
         let hem = Hem::parse(hem.ok_or_else(|| missing_field("hem"))?)?;
@@ -91,7 +91,7 @@ impl Capability for AddErasureRequest {
         lock_pixel(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let kept = store::insert_mailed(&mut transaction, &new).await?;
         if kept == request_id {
-            let (kind, subject) = (EventKind::ErasureRequestAdded, Some(pixel_id.as_str()));
+            let (kind, subject) = (ActivityKind::ErasureRequestAdded, Some(pixel_id.as_str()));
             caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
         let found = store::find_request(&mut transaction, pixel_id, kept).await?;

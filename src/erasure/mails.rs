@@ -81,19 +81,20 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let open = store::list_open(&mut connection, account_id, MOST_PIXELS).await?;
     let (Some(account), Some(first)) = (account, open.first()) else { return Ok(None) };
     let each = store::list_each_open(&mut connection, account_id, MOST_LISTED).await?;
-    let notice = notice(infra, mail.kind, first, &open, &each);
-    wanted(&mut connection, infra, &account, MailSwitch::ErasureRequests, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(&infra.clock, base_url, mail.kind, first, &open, &each);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::ErasureRequests, notice).await
 }
 
 /// A request with a link to it. It names no visitor.
-fn section(infra: &Infra, request: &OpenRequest) -> NoticeSection {
+fn section(clock: &Clock, base_url: &str, request: &OpenRequest) -> NoticeSection {
     let OpenRequest { domain, pixel_id, request_id, requested_at, due_at } = request;
-    let is_late = *due_at < infra.clock.now();
+    let is_late = *due_at < clock.now();
     NoticeSection {
         title: tr("{{ domain }}: request of {{ day }}")
             .with("domain", domain)
             .with("day", Message::DayOf(*requested_at)),
-        url: format!("{}/console/sites/{pixel_id}/requests/{request_id}", infra.base_url()),
+        url: format!("{base_url}/console/sites/{pixel_id}/requests/{request_id}"),
         facts: vec![(
             if is_late { tr("Overdue since") } else { tr("Due") },
             Message::DayOf(*due_at),
@@ -102,7 +103,8 @@ fn section(infra: &Infra, request: &OpenRequest) -> NoticeSection {
 }
 
 fn notice(
-    infra: &Infra,
+    clock: &Clock,
+    base_url: &str,
     kind: Kind,
     first: &OpenRequests,
     open: &[OpenRequests],
@@ -117,11 +119,11 @@ fn notice(
     let help = tr(
         "Complete each request, which erases the visitor, or refuse it with a reason. The law gives you a month to answer.",
     );
-    let url = format!("{}/console/sites/{}/requests", infra.base_url(), first.pixel_id);
+    let url = format!("{base_url}/console/sites/{}/requests", first.pixel_id);
     Notice {
         subject,
         paragraphs: open.iter().map(of_pixel).chain([help]).collect(),
-        sections: each.iter().map(|request| section(infra, request)).collect(),
+        sections: each.iter().map(|request| section(clock, base_url, request)).collect(),
         link: Some(NoticeLink { label: tr("View all requests"), url }),
         ..Notice::default()
     }

@@ -17,14 +17,13 @@ use crate::infra::limits::per_client::Limit;
 use crate::pixels::setup::find_for;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
-use crate::types::ids::{PixelRef, VisitorId};
 
 /// The requests of a visitor of the caller's pixel, newest first, at most 20; none once the visitor is erased.
 pub struct FindRequestsOfVisitor;
 
 impl Capability for FindRequestsOfVisitor {
     const NAME: &'static str = "find_requests_of_visitor";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfVisitor;
     type Output = Vec<ErasureRequestView>;
@@ -38,8 +37,8 @@ impl Capability for FindRequestsOfVisitor {
         caller: Caller,
         request: OfVisitor,
     ) -> Result<Vec<ErasureRequestView>> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let visitor_id = VisitorId::parse(&request.visitor_id).ok_or_else(malformed)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        let visitor_id = request.visitor_id.into_id().ok_or_else(malformed)?;
         let mut connection = infra.pool.acquire().await?;
         store::list_requests_of_visitor(&mut connection, &pixel_id, &visitor_id).await
     }
@@ -94,7 +93,7 @@ pub struct ReadOwnRequests;
 impl Capability for ReadOwnRequests {
     const NAME: &'static str = "read_own_erasure_requests";
     const LIMIT: Option<Limit> = Some(Limit::Histories);
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = ErasureRequest;
     type Output = OwnRequests;
@@ -105,7 +104,7 @@ impl Capability for ReadOwnRequests {
 
     async fn run(receipts: &Receipts, (): (), request: ErasureRequest) -> Result<OwnRequests> {
         let (pixel, visitor_id) = request.ids()?;
-        let ids = PixelRef::parse(pixel).zip(VisitorId::parse(visitor_id));
+        let ids = pixel.into_id().zip(visitor_id.into_id());
         let Some((pixel, visitor_id)) = ids else { return Ok(OwnRequests::NONE) };
         let Some(site) = receipts.sites.find(&pixel).await? else { return Ok(OwnRequests::NONE) };
         let mut connection = receipts.infra.pool.acquire().await?;

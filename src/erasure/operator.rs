@@ -1,11 +1,12 @@
 use std::fmt;
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::view::ErasedRows;
 use super::{store, visitor};
 use crate::accounts::limits::mailbox;
-use crate::accounts::signup::code_requests::key_of;
+use crate::accounts::signup::code_pause::key_of;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::infra::changes::Invalidation;
 use crate::infra::{Infra, postgres};
@@ -42,18 +43,19 @@ impl fmt::Display for Erased {
 /// Deletes the data of a pixel's visitor, as its owner can. The pixel is named by its id or an
 /// alias; a deleted one, whose receipts remain, by its id.
 pub async fn erase_visitor(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     pixel: &str,
     visitor_id: &str,
 ) -> Result<Erased, OperatorError> {
     let unknown = || OperatorError::NoSuchPixel(pixel.to_owned());
     let name = PixelRef::parse(pixel).ok_or_else(unknown)?;
     let visitor_id = VisitorId::parse(visitor_id).ok_or(OperatorError::MalformedVisitor)?;
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     let pixel_id = receipts::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
     // Waits for transactions that store contacts of the visitor; a deleted pixel has none.
     pixels::lock_pixel(&mut transaction, &pixel_id).await?;
-    let erased = visitor::erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
+    let erased = visitor::erase(&mut transaction, clock, &pixel_id, &visitor_id).await?;
     transaction.commit().await?;
     let ErasedRows { receipts, contacts, days_shown } = erased;
     Ok(Erased(vec![
@@ -66,27 +68,29 @@ pub async fn erase_visitor(
 /// Deletes an account with all data of its pixels, present and former, and their visitors. Suspends
 /// the account first and waits for running recordings, so that no node records anything for it
 /// afterwards. An interrupted deletion is completed by a repeated call.
-pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, OperatorError> {
+pub async fn erase_account(infra: &Infra, account_id: &AccountId) -> Result<Erased, OperatorError> {
     accounts::operator::suspend(infra, account_id).await?;
     let mut connection = infra.pool.acquire().await?;
     receipts::wait_for_recorders(&mut connection).await?;
     drop(connection);
 
-    let unknown = || accounts::operator::OperatorError::NoSuchAccount(account_id.to_owned());
-    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let unknown = || accounts::operator::OperatorError::NoSuchAccount(account_id.to_string());
     let mut transaction = infra.pool.begin().await?;
     postgres::without_time_limit(&mut transaction).await?;
-    let account = accounts::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
-    let pixel_ids = receipts::list_pixels_ever(&mut transaction, &id).await?;
+    let account =
+        accounts::lock_account(&mut transaction, account_id).await?.ok_or_else(unknown)?;
+    let pixel_ids = receipts::list_pixels_ever(&mut transaction, account_id).await?;
     let asked = store::delete_requests_of_pixels(&mut transaction, &pixel_ids).await?;
     // The pixels first: whoever publishes a policy holds its pixel, and is waited for.
-    let ended = pixels::delete_pixels_of(&mut transaction, &id).await?;
+    let ended = pixels::delete_pixels_of(&mut transaction, account_id).await?;
     let consent = receipts::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
-    let suppressed = contacts::suppressions::delete_of_account(&mut transaction, &id).await?;
-    let account_rows = accounts::delete_account_and_credentials(&mut transaction, &id).await?;
+    let suppressed =
+        contacts::suppressions::delete_of_account(&mut transaction, account_id).await?;
+    let account_rows =
+        accounts::delete_account_and_credentials(&mut transaction, account_id).await?;
     let (requests, mailed) = forget_mailbox(&mut transaction, &account.email).await?;
     accounts::sign_in::delete_of_address(&mut transaction, &account.email).await?;
-    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     Ok(Erased(vec![
         ("accounts", account_rows.accounts),
         ("API keys", account_rows.api_keys),

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use super::view::{ErasureRequestStatus, ErasureRequestView};
 use super::{contact, store, visitor};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Governs, Operates, Reads};
 use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
@@ -16,7 +16,8 @@ use crate::infra::Infra;
 use crate::pixels::lock_pixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
-use crate::types::ids::PixelId;
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::types::paging::{Page, wrong_limit};
 use crate::types::parameter;
 use crate::types::text::present;
@@ -37,7 +38,7 @@ pub struct ErasureRequestPage {
 }
 
 pub struct PageRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub status: Option<String>,
     /// The `next_after` of the previous page.
     pub after: Option<String>,
@@ -52,7 +53,7 @@ impl Capability for ListErasureRequests {
         "List erasure requests",
         "Lists visitors who ask to be erased, oldest first; each must be answered by `due_at`.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = PageRequest;
     type Output = ErasureRequestPage;
@@ -70,7 +71,7 @@ impl Capability for ListErasureRequests {
         let parse = ErasureRequestStatus::parse;
         let status = parameter::read("status", status, STATUS, parse)?;
         let page = Page::read("after", after, limit, MOST, |text| text.parse().ok())?;
-        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let (start, rows) = (page.start, page.rows());
         let listing = store::list_requests(&mut connection, &pixel_id, status, start, rows);
@@ -83,8 +84,8 @@ impl Capability for ListErasureRequests {
 /// A request of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfRequest {
-    pub pixel_id: String,
-    pub request_id: String,
+    pub pixel_id: PixelParam,
+    pub request_id: IdParam<Uuid>,
 }
 
 /// Erases the visitor, and closes the request by it. One that was completed already stays so.
@@ -96,7 +97,7 @@ impl Capability for CompleteErasureRequest {
         "Complete an erasure request",
         "Erases the visitor who asks for it. Cannot be undone.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfRequest;
     type Output = ErasureRequestView;
@@ -106,7 +107,7 @@ impl Capability for CompleteErasureRequest {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfRequest) -> Result<ErasureRequestView> {
-        close(infra, &caller, &request, async |connection, pixel, found| {
+        close(&infra.pool, &caller, &request, async |connection, pixel, found| {
             let Pixel { pixel_id, account_id, .. } = pixel;
             match (found.status, &found.visitor_id, found.hem) {
                 (ErasureRequestStatus::Open, Some(visitor_id), _) => {
@@ -117,8 +118,8 @@ impl Capability for CompleteErasureRequest {
                     Ok(())
                 }
                 (ErasureRequestStatus::Open, None, Some(hem)) => {
-                    let erased = contact::erase(connection, infra, pixel_id, hem).await?;
-                    contact::note(connection, infra, &caller, account_id, pixel_id).await?;
+                    let erased = contact::erase(connection, &infra.clock, pixel_id, hem).await?;
+                    contact::note(connection, &infra.clock, &caller, account_id, pixel_id).await?;
                     tracing::info!(%pixel_id, ?erased, "contact erased on request");
                     Ok(())
                 }
@@ -157,7 +158,7 @@ impl Capability for RefuseErasureRequest {
         "Refuse an erasure request",
         "Closes a request without erasing anybody, for a reason that the law accepts.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = RefuseRequest;
     type Output = ErasureRequestView;
@@ -181,11 +182,11 @@ impl Capability for RefuseErasureRequest {
             return Err(Error::Validation(vec![wrong]));
         }
         let now = infra.clock.now();
-        close(infra, &caller, &request, async |connection, pixel, found| match found.status {
+        close(&infra.pool, &caller, &request, async |connection, pixel, found| match found.status {
             ErasureRequestStatus::Open => {
                 let Pixel { pixel_id, account_id, .. } = pixel;
                 store::update_refused(connection, pixel_id, found.request_id, now, reason).await?;
-                let (kind, subject) = (EventKind::ErasureRefused, Some(pixel_id.as_str()));
+                let (kind, subject) = (ActivityKind::ErasureRefused, Some(pixel_id.as_str()));
                 caller.note(connection, now, account_id, kind, subject).await
             }
             ErasureRequestStatus::Refused if found.reason.as_deref() == Some(reason) => Ok(()),
@@ -196,16 +197,16 @@ impl Capability for RefuseErasureRequest {
 }
 
 async fn close(
-    infra: &Infra,
+    pool: &PgPool,
     caller: &Caller,
     request: &OfRequest,
     act: impl AsyncFnOnce(&mut PgConnection, &Pixel, &ErasureRequestView) -> Result<()>,
 ) -> Result<ErasureRequestView> {
-    let pixel = find_for(infra, caller, &request.pixel_id).await?;
+    let pixel = find_for(pool, caller, &request.pixel_id).await?;
     let pixel_id = &pixel.pixel_id;
     let not_found = || Error::ErasureRequestNotFound;
-    let request_id = request.request_id.parse().map_err(|_| not_found())?;
-    let mut transaction = infra.pool.begin().await?;
+    let request_id = request.request_id.into_id().ok_or_else(not_found)?;
+    let mut transaction = pool.begin().await?;
     lock_pixel(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
     let found = store::find_request(&mut transaction, pixel_id, request_id).await?;
     act(&mut transaction, &pixel, &found.ok_or_else(not_found)?).await?;

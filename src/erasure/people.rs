@@ -11,15 +11,16 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
-use crate::types::ids::PixelId;
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// Maximum number of people in one answer.
 pub const MOST_COUNTED: usize = 50;
 
 /// People of a pixel, by their hashes.
 pub struct SelectedPeople {
-    pub pixel_id: String,
-    pub hems: Vec<String>,
+    pub pixel_id: PixelParam,
+    pub hems: Vec<IdParam<Hem>>,
 }
 
 /// A person, and how much would be erased with the person.
@@ -34,7 +35,7 @@ pub struct CountPeople;
 
 impl Capability for CountPeople {
     const NAME: &'static str = "count_people";
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = SelectedPeople;
     type Output = Vec<CountedPerson>;
@@ -48,9 +49,9 @@ impl Capability for CountPeople {
         caller: Caller,
         request: SelectedPeople,
     ) -> Result<Vec<CountedPerson>> {
-        let hems = request.hems.iter().map(|hem| Hem::parse(hem));
+        let hems = request.hems.iter().map(|hem| hem.into_id().ok_or(Error::HemMalformed));
         let hems = hems.take(MOST_COUNTED).collect::<Result<Vec<_>>>()?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let mut listing = Listing::of_people(infra, &pixel_id, &hems).await?;
         let contacts = listing.next(MOST_COUNTED).await?.unwrap_or_default();
         let mut connection = infra.pool.acquire().await?;

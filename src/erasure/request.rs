@@ -2,19 +2,20 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::store::{self, NewRequest};
 use crate::accounts::access::Anybody;
 use crate::accounts::capability::Capability;
 use crate::error::{Error, FieldError, Result, missing_field};
-use crate::infra::Infra;
-use crate::infra::events::{self, EventKind, NewEvent};
+use crate::infra::events::{self, EventKind, Events, NewEvent};
 use crate::infra::limits::per_client::Limit;
-use crate::infra::limits::per_pixel::Written;
+use crate::infra::limits::per_pixel::VisitorWrite;
 use crate::policies::sites::Site;
 use crate::receipts::delete_test_receipts_of_visitor;
 use crate::receipts::service::Receipts;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
 use crate::types::text::present;
 
@@ -46,7 +47,7 @@ pub struct RequestErasure;
 impl Capability for RequestErasure {
     const NAME: &'static str = "request_erasure";
     const LIMIT: Option<Limit> = Some(Limit::ErasureRequests);
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = ErasureRequest;
     type Output = ErasureReceived;
@@ -58,12 +59,12 @@ impl Capability for RequestErasure {
     async fn run(receipts: &Receipts, (): (), request: ErasureRequest) -> Result<ErasureReceived> {
         let (name, visitor_id) = request.ids()?;
         let received = ErasureReceived { received: true };
-        let Some(name) = PixelRef::parse(name) else { return Ok(received) };
+        let Some(name) = name.into_id() else { return Ok(received) };
         let site = receipts.sites.find(&name).await?;
         let of_nobody = || PixelId::from(name.to_string());
         let pixel_id = site.as_ref().map_or_else(of_nobody, |site| site.pixel.pixel_id.clone());
-        receipts.limits.admit(Written::ErasureRequest, &pixel_id)?;
-        let Some(visitor_id) = VisitorId::parse(visitor_id) else { return Ok(received) };
+        receipts.limits.admit(VisitorWrite::ErasureRequest, &pixel_id)?;
+        let Some(visitor_id) = visitor_id.into_id() else { return Ok(received) };
         if let Some(site) = receipts.sites.find_tested(&name).await? {
             let (pixel_id, mut connection) =
                 (&site.pixel.pixel_id, receipts.infra.pool.acquire().await?);
@@ -78,15 +79,20 @@ impl Capability for RequestErasure {
             requested_at: now,
             due_at: now + TIME,
         };
-        keep(&receipts.infra, site.as_deref(), &new).await?;
+        keep(&receipts.infra.pool, &receipts.infra.events, site.as_deref(), &new).await?;
         Ok(received)
     }
 }
 
-async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Result<()> {
+async fn keep(
+    pool: &PgPool,
+    events: &Events,
+    site: Option<&Site>,
+    new: &NewRequest<'_>,
+) -> Result<()> {
     let Some(site) = site else { return Ok(()) };
-    let subscribers = infra.events.subscribers(&site.pixel.account_id).await?;
-    let mut transaction = infra.pool.begin().await?;
+    let subscribers = events.subscribers(&site.pixel.account_id).await?;
+    let mut transaction = pool.begin().await?;
     if !store::insert_request(&mut transaction, new).await? {
         return Ok(());
     }
@@ -102,22 +108,23 @@ async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Resul
     }
     transaction.commit().await?;
     if is_wanted {
-        infra.events.wake();
+        events.wake();
     }
     tracing::info!(pixel_id = %new.pixel_id, "a visitor asks for erasure");
     Ok(())
 }
 
 impl ErasureRequest {
-    /// The texts of both ids, which may be malformed.
-    pub(super) fn ids(&self) -> Result<(&str, &str)> {
+    pub(super) fn ids(&self) -> Result<(IdParam<PixelRef>, IdParam<VisitorId>)> {
         let ids = [("pixel_id", &self.pixel_id), ("visitor_id", &self.visitor_id)];
         let ids = ids.map(|(name, text)| (name, present(text.as_deref())));
         let missing = ids.iter().filter(|(_, text)| text.is_none());
         let missing =
             missing.map(|(name, _)| FieldError::new(&["body", name], "field required", "missing"));
         match ids {
-            [(_, Some(pixel_id)), (_, Some(visitor_id))] => Ok((pixel_id, visitor_id)),
+            [(_, Some(pixel_id)), (_, Some(visitor_id))] => {
+                Ok((pixel_id.into(), visitor_id.into()))
+            }
             _ => Err(Error::Validation(missing.collect())),
         }
     }

@@ -7,7 +7,7 @@ use super::store;
 use super::view::ErasedRows;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Governs, Reads};
 use crate::accounts::tool::Tool;
 use crate::clock::Clock;
@@ -15,7 +15,8 @@ use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
-use crate::types::ids::{AccountId, PixelId, VisitorId};
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{AccountId, PixelId, PixelParam, VisitorId};
 use crate::{contacts, pixels, receipts};
 
 /// A visitor of whom nothing is kept any more.
@@ -29,9 +30,9 @@ pub struct ErasedVisitor {
 /// A visitor of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfVisitor {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// As the consent tag made it.
-    pub visitor_id: String,
+    pub visitor_id: IdParam<VisitorId>,
 }
 
 /// Erases a visitor of the caller's pixel; one of whom nothing is kept is fine too.
@@ -43,7 +44,7 @@ impl Capability for EraseVisitor {
         "Erase a visitor",
         "Erases what the pixel has of a visitor, receipts included. Cannot be undone.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfVisitor;
     type Output = ErasedVisitor;
@@ -53,10 +54,9 @@ impl Capability for EraseVisitor {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfVisitor) -> Result<ErasedVisitor> {
-        let pixel_id = &request.pixel_id;
-        let visitor_id = &request.visitor_id;
-        let Pixel { pixel_id, account_id, .. } = find_for(infra, &caller, pixel_id).await?;
-        let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+        let OfVisitor { pixel_id, visitor_id } = request;
+        let Pixel { pixel_id, account_id, .. } = find_for(&infra.pool, &caller, &pixel_id).await?;
+        let visitor_id = visitor_id.into_id().ok_or_else(malformed)?;
         let mut transaction = infra.pool.begin().await?;
         // Waits for transactions that store contacts of the visitor.
         pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
@@ -74,7 +74,7 @@ pub struct CountVisitor;
 
 impl Capability for CountVisitor {
     const NAME: &'static str = "count_visitor";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfVisitor;
     type Output = ErasedRows;
@@ -84,9 +84,8 @@ impl Capability for CountVisitor {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfVisitor) -> Result<ErasedRows> {
-        let visitor_id = &request.visitor_id;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        let visitor_id = request.visitor_id.into_id().ok_or_else(malformed)?;
         let mut connection = infra.pool.acquire().await?;
         count(&mut connection, &pixel_id, &visitor_id).await
     }
@@ -113,7 +112,7 @@ pub async fn note(
     pixel_id: &PixelId,
 ) -> Result<()> {
     let (now, subject) = (clock.now(), Some(pixel_id.as_str()));
-    caller.note(connection, now, account_id, EventKind::VisitorErased, subject).await
+    caller.note(connection, now, account_id, ActivityKind::VisitorErased, subject).await
 }
 
 /// Deletes the pixel's data of a visitor, completes an open request, and removes the id from all requests.

@@ -57,7 +57,7 @@ impl<'r, C: Capability> FromRequest<'r> for CallOrRefusal<'r, C> {
 
 impl<C: Capability> Call<'_, C>
 where
-    App: AsRef<C::Part>,
+    App: AsRef<C::Service>,
 {
     pub async fn with(self, input: C::Input) -> Result<C::Output> {
         C::run(self.app.as_ref(), self.caller, input).await

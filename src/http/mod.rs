@@ -13,6 +13,7 @@ pub mod limited;
 pub mod listed;
 pub mod measure;
 pub mod once;
+mod path_parameter;
 pub mod prebuilt;
 pub mod problem;
 pub mod query;

@@ -10,12 +10,14 @@ use rocket::request::{FromRequest, Outcome as GuardOutcome};
 use rocket::response::Responder;
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
+use sqlx::PgPool;
 
 use super::credentials::credentials_of;
 use super::header_value::header_of;
 use super::problem;
 use crate::accounts::credentials::{KeyLookup, SIGNUP_TOKEN_LIFE, look_up_key};
 use crate::app::App;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::Net;
@@ -45,7 +47,9 @@ impl Handler for Once {
         let (outcome, stored) = match pending.opened() {
             None => return outcome,
             Some(Opened::Answered { started_at, status, body }) => {
-                return match refuse_ended(&app.infra, request, *started_at).await {
+                return match refuse_ended(&app.infra.pool, &app.infra.clock, request, *started_at)
+                    .await
+                {
                     Ok(()) => Outcome::Success(repeated(*status, body)),
                     Err(error) => answer_of_refusal(request, error),
                 };
@@ -111,20 +115,21 @@ fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
 
 /// Some capabilities look at the credential later, so one that ended meanwhile is found here.
 async fn refuse_ended(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     request: &Request<'_>,
     started_at: DateTime<Utc>,
 ) -> Result<()> {
     let credentials = credentials_of(request);
     let Some(key) = credentials.api_key else {
-        let has_ended = infra.clock.now() - started_at >= SIGNUP_TOKEN_LIFE;
+        let has_ended = clock.now() - started_at >= SIGNUP_TOKEN_LIFE;
         return match credentials.signup_token.is_some() && has_ended {
             true => Err(Error::SignupTokenExpired),
             false => Ok(()),
         };
     };
-    let mut connection = infra.pool.acquire().await?;
-    match look_up_key(&mut connection, &key, infra.clock.now()).await? {
+    let mut connection = pool.acquire().await?;
+    match look_up_key(&mut connection, &key, clock.now()).await? {
         KeyLookup::Valid { .. } => Ok(()),
         KeyLookup::Revoked => Err(Error::ApiKeyRevoked { status: 401 }),
         KeyLookup::Expired => Err(Error::ApiKeyExpired),

@@ -43,7 +43,7 @@ impl Encryptor {
     /// Encrypts: a random nonce, the ciphertext and its tag. Decryption requires the same id.
     pub fn encrypt(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
         let key = self.keys.first().ok_or_else(|| Error::internal("no secret to seal with"))?;
-        let failed = |_| Error::internal("a text could not be sealed");
+        let failed = |_| Error::internal("a text could not be encrypted");
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(failed)?;
         let mut encrypted = text.to_vec();
@@ -85,11 +85,11 @@ fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
     K::from(expanded)
 }
 
-pub struct Signer {
+pub struct TokenSigner {
     keys: Vec<hmac::Key>,
 }
 
-impl Signer {
+impl TokenSigner {
     pub fn new(secrets: &[Secret], purpose: Purpose) -> Self {
         let key = |secret| derived(secret, purpose, hmac::HMAC_SHA256);
         Self { keys: secrets.iter().map(key).collect() }
@@ -151,7 +151,7 @@ mod tests {
     fn a_signature_verifies_for_its_text_under_every_secret() {
         let signer = |secrets: &[&str]| {
             let secrets = secrets.iter().map(|&secret| Secret::new(secret)).collect::<Vec<_>>();
-            Signer::new(&secrets, Purpose::KnownBrowsers)
+            TokenSigner::new(&secrets, Purpose::KnownBrowsers)
         };
         let signature = signer(&["old"]).sign("text").unwrap();
         assert!(signer(&["new", "old"]).verify("text", &signature));

@@ -12,6 +12,7 @@ pub mod outbox;
 pub mod periodic;
 pub mod postgres;
 pub mod requested_language;
+pub mod secret_hash;
 pub mod shutdown;
 pub mod smtp;
 mod store;
@@ -152,10 +153,7 @@ impl Infra {
     }
 
     pub fn base_host(&self) -> String {
-        url::Url::parse(self.base_url())
-            .ok()
-            .and_then(|url| url.host_str().map(str::to_owned))
-            .unwrap_or_default()
+        host_of(self.base_url())
     }
 
     /// Runs work in a separate task, which delays an orderly shutdown.
@@ -176,6 +174,14 @@ impl Infra {
     pub fn listening_on(&self, address: IpAddr, port: u16) {
         self.base_url.get_or_init(|| format!("http://{}", local_authority(address, port)));
     }
+}
+
+/// The host of a base address; empty if it has none.
+pub fn host_of(base_url: &str) -> String {
+    url::Url::parse(base_url)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 /// Host and port at which local programs reach a listener: `localhost` for 127.0.0.1 and

@@ -1,77 +1,100 @@
 //! Log jobs: append pending entries, publish, cosign and timestamp. Any node may run them first.
 
+use std::sync::Arc;
+
 use chrono::Duration;
+use sqlx::PgPool;
+use tokio::sync::Notify;
 
 use crate::error::Result;
-use crate::infra::Infra;
-use crate::infra::periodic::{periodic, periodic_or_notified};
+use crate::infra::periodic::{Schedule, periodic_or_notified};
+use crate::infra::shutdown::Shutdown;
 use crate::policies::revision;
 use crate::proof::log::Log;
 use crate::receipts::record::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 
-pub fn append_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(&infra.schedule, PAUSE, end, move || {
-        let (log, shutdown) = (log.clone(), shutdown.clone());
-        async move {
-            if let Err(error) = log.append_pending().await
-                && !shutdown.has_begun()
-            {
-                tracing::error!(?error, "the log could not be added to");
-            }
-        }
+pub fn append_often(
+    schedule: &Schedule,
+    shutdown: &Shutdown,
+    log: &Log,
+    end: impl Future<Output = ()> + Send + 'static,
+) {
+    let (times, failed) = ((PAUSE, Arc::default()), "entries could not be appended to the log");
+    repeat(schedule, times, shutdown, log, end, failed, |log, _| async move {
+        log.append_pending().await
     });
 }
 
 /// Stores the state signed by any node in this node's file, and publishes it once all nodes have stored it.
-pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(&infra.schedule, Duration::zero(), end, move || {
-        let (log, shutdown) = (log.clone(), shutdown.clone());
-        async move {
-            if let Err(error) = log.remember_newest().await
-                && !shutdown.has_begun()
-            {
-                tracing::error!(?error, "the log could not be remembered");
-            }
-        }
+pub fn remember_often(
+    schedule: &Schedule,
+    shutdown: &Shutdown,
+    log: &Log,
+    end: impl Future<Output = ()> + Send + 'static,
+) {
+    let at_once = (Duration::zero(), Arc::default());
+    let failed = "the state of the log could not be saved";
+    repeat(schedule, at_once, shutdown, log, end, failed, |log, _| async move {
+        log.remember_newest().await.map(|_| ())
     });
 }
 
 /// Requests cosignatures soon after signing, and retries unavailable witnesses.
-pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, shutdown, wake) = (log.clone(), infra.shutdown.clone(), log.appended.clone());
-    periodic_or_notified(&infra.schedule, PAUSE, wake, end, move || {
-        let (log, shutdown) = (log.clone(), shutdown.clone());
-        async move {
-            if !shutdown.has_begun()
-                && let Err(error) = log.cosign().await
-                && !shutdown.has_begun()
-            {
-                tracing::error!(?error, "the log could not be cosigned");
-            }
+pub fn cosign_often(
+    schedule: &Schedule,
+    shutdown: &Shutdown,
+    log: &Log,
+    end: impl Future<Output = ()> + Send + 'static,
+) {
+    let (times, failed) = ((PAUSE, log.appended.clone()), "the log could not be cosigned");
+    repeat(schedule, times, shutdown, log, end, failed, |log, shutdown| async move {
+        match shutdown.has_begun() {
+            true => Ok(()),
+            false => log.cosign().await,
         }
     });
 }
 
-pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
-    periodic(&infra.schedule, PAUSE, end, move || {
+pub fn stamp_daily(
+    schedule: &Schedule,
+    shutdown: &Shutdown,
+    log: &Log,
+    end: impl Future<Output = ()> + Send + 'static,
+) {
+    let (times, failed) = ((PAUSE, Arc::default()), "the log could not be time stamped");
+    repeat(schedule, times, shutdown, log, end, failed, |log, _| async move { log.stamp().await });
+}
+
+/// Runs work on the log after each pause, and soon after each wake-up. Failures are logged, except during
+/// shutdown.
+fn repeat<W>(
+    schedule: &Schedule,
+    (pause, wake): (Duration, Arc<Notify>),
+    shutdown: &Shutdown,
+    log: &Log,
+    end: impl Future<Output = ()> + Send + 'static,
+    failed: &'static str,
+    work: impl Fn(Log, Shutdown) -> W + Copy + Send + 'static,
+) where
+    W: Future<Output = Result<()>> + Send + 'static,
+{
+    let (log, shutdown) = (log.clone(), shutdown.clone());
+    periodic_or_notified(schedule, pause, wake, end, move || {
         let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
-            if let Err(error) = log.stamp().await
+            if let Err(error) = work(log, shutdown.clone()).await
                 && !shutdown.has_begun()
             {
-                tracing::error!(?error, "the log could not be time stamped");
+                tracing::error!(?error, "{failed}");
             }
         }
     });
 }
 
 /// Queues what was published by versions without a log.
-pub async fn note_missed(infra: &Infra) -> Result<()> {
-    revision::note_missed(infra).await?;
-    ScriptBuilds::note_missed(infra).await
+pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
+    revision::note_missed(pool, shutdown).await?;
+    ScriptBuilds::note_missed(pool).await
 }

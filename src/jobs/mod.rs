@@ -34,6 +34,10 @@ use crate::webhooks::re_encryption::re_encrypt_all;
 use crate::webhooks::sending::dispatch::send_due;
 use crate::webhooks::sending::sender::Sender;
 
+const SECONDS_15: Duration = Duration::seconds(15);
+const MINUTE: Duration = Duration::minutes(1);
+const HOUR: Duration = Duration::hours(1);
+
 /// Starts all jobs; they end with `end`. Must be called inside a Tokio runtime.
 pub fn start(
     accounts: &Accounts,
@@ -42,98 +46,142 @@ pub fn start(
     end: impl Future<Output = ()> + Clone + Send + 'static,
 ) {
     let infra = &accounts.infra;
+    sweep_limits(accounts, receipts, end.clone());
+    delete_old_data(infra, end.clone());
+    send_mails(infra, end.clone());
+    maintain_accounts(infra, end.clone());
+    count(infra, end.clone());
+    check_sites(infra, end.clone());
+    watch_sites(infra, end.clone());
+    maintain_contacts(infra, end.clone());
+    send_webhooks(infra, end.clone());
+    maintain_log(infra, public_log, end);
+}
+
+fn sweep_limits(
+    accounts: &Accounts,
+    receipts: &Receipts,
+    end: impl Future<Output = ()> + Send + 'static,
+) {
     let (clients, pixels) = (accounts.limits.clone(), receipts.limits.clone());
     let of_accounts = accounts.account_limits.clone();
-    periodic(&infra.schedule, Duration::minutes(1), end.clone(), move || {
+    periodic(&accounts.infra.schedule, MINUTE, end, move || {
         clients.sweep();
         pixels.sweep();
         of_accounts.sweep();
         ready(())
     });
-    let hourly = Duration::hours(1);
-    every(infra, hourly, end.clone(), "what is over could not be deleted", |infra| async move {
+}
+
+fn delete_old_data(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    every(infra, HOUR, end.clone(), "expired data could not be deleted", |infra| async move {
         retention::run::run_once(&infra).await
     });
-    let often = Duration::seconds(15);
-    every(infra, often, end.clone(), "waiting mails could not be tried", |infra| async move {
-        outbox::try_all_due(&infra).await
-    });
-    every(infra, often, end.clone(), "owners could not be told of requests", |infra| async move {
-        mails::notify_owners(&infra).await
-    });
-    let minutely = Duration::minutes(1);
-    every(
-        infra,
-        minutely,
-        end.clone(),
-        "owners could not be told of their plan",
-        |infra| async move { plan_mails::notify_owners(&infra).await },
-    );
-    every(infra, minutely, end.clone(), "weekly digests could not be sent", |infra| async move {
-        send_digests(&infra).await
-    });
-    let failed = "changes of address could not take effect";
-    every(infra, minutely, end.clone(), failed, |infra| async move {
-        address_change::apply_due(&infra).await
-    });
-    every(infra, minutely, end.clone(), "the minute could not be counted", |infra| async move {
-        uptime::count_minute(&infra.pool, infra.clock.now()).await
-    });
-    every(infra, minutely, end.clone(), "days could not be counted", |infra| async move {
-        counting::count_all(&infra).await
-    });
-    every(infra, minutely, end.clone(), "installs could not be looked at", |infra| async move {
-        daily_checks::check_due(&infra).await
-    });
-    every(infra, minutely, end.clone(), "moves could not be ended", |infra| async move {
-        moves::end_due(&infra).await
-    });
-    every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
-        daily_checks::plan_checks(&infra).await
-    });
-    every(infra, hourly, end.clone(), "watches could not be planned", |infra| async move {
-        daily::plan(&infra).await
-    });
-    every(infra, minutely, end.clone(), "sites could not be watched", |infra| async move {
-        daily::watch_due(&infra).await
-    });
-    every(infra, often, end.clone(), "no screenshots could be taken", |infra| async move {
-        screenshots::take_all_due(&infra).await
-    });
-    let at_once = Duration::zero();
-    every(infra, at_once, end.clone(), "a list could not be applied", |infra| async move {
-        apply::apply_all(&infra).await
-    });
-    let wake = infra.consent_changes.clone();
-    let failed = "withdrawn contacts could not be noted";
-    every_or_notified(infra, often, wake, end.clone(), failed, |infra| async move {
-        withdrawal::note_withdrawn(&infra).await
-    });
-    send_webhooks(infra, end.clone());
-    let failed = "the secrets of webhooks could not be sealed anew";
-    every(infra, hourly, end.clone(), failed, |infra| async move { re_encrypt_all(&infra).await });
-    let failed = "accounts that leave could not be deleted to the end";
-    every(infra, hourly, end.clone(), failed, |infra| async move {
-        account_deletion::deletion::finish_all(&infra).await
-    });
-    every(infra, hourly, end.clone(), "publications could not be noted", |infra| async move {
-        log::note_missed(&infra).await
-    });
-    log::append_often(infra, public_log, end.clone());
-    if public_log.is_kept() {
-        log::remember_often(infra, public_log, end.clone());
-    }
-    if public_log.has_witnesses() {
-        log::cosign_often(infra, public_log, end.clone());
-    }
-    log::stamp_daily(infra, public_log, end.clone());
-    every(infra, hourly, end, "ended demo tags could not be deleted", |infra| async move {
+    every(infra, HOUR, end, "ended demo tags could not be deleted", |infra| async move {
         demo_upkeep::end_tags(&infra).await
     });
 }
 
+fn send_mails(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    let failed = "queued mails could not be sent";
+    every(infra, SECONDS_15, end.clone(), failed, |infra| async move {
+        outbox::try_all_due(&infra).await
+    });
+    let failed = "owners could not be notified of erasure requests";
+    every(infra, SECONDS_15, end.clone(), failed, |infra| async move {
+        mails::notify_owners(&infra).await
+    });
+    let failed = "owners could not be notified of changes of their plan";
+    every(infra, MINUTE, end.clone(), failed, |infra| async move {
+        plan_mails::notify_owners(&infra).await
+    });
+    every(infra, MINUTE, end, "weekly digests could not be sent", |infra| async move {
+        send_digests(&infra).await
+    });
+}
+
+fn maintain_accounts(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    let failed = "changes of address could not take effect";
+    every(infra, MINUTE, end.clone(), failed, |infra| async move {
+        address_change::apply_due(&infra).await
+    });
+    let failed = "deletions of accounts could not be completed";
+    every(infra, HOUR, end, failed, |infra| async move {
+        account_deletion::deletion::finish_all(&infra).await
+    });
+}
+
+fn count(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    every(infra, MINUTE, end.clone(), "uptime could not be recorded", |infra| async move {
+        uptime::count_minute(&infra.pool, infra.clock.now()).await
+    });
+    every(infra, MINUTE, end, "daily counts could not be updated", |infra| async move {
+        counting::count_all(&infra).await
+    });
+}
+
+fn check_sites(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    every(infra, MINUTE, end.clone(), "installations could not be checked", |infra| async move {
+        daily_checks::check_due(&infra).await
+    });
+    every(infra, MINUTE, end.clone(), "ended moves could not be completed", |infra| async move {
+        moves::end_due(&infra).await
+    });
+    every(infra, HOUR, end, "install checks could not be scheduled", |infra| async move {
+        daily_checks::plan_checks(&infra).await
+    });
+}
+
+fn watch_sites(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    every(infra, HOUR, end.clone(), "watches could not be scheduled", |infra| async move {
+        daily::plan(&infra).await
+    });
+    every(infra, MINUTE, end.clone(), "sites could not be watched", |infra| async move {
+        daily::watch_due(&infra).await
+    });
+    every(infra, SECONDS_15, end, "screenshots could not be taken", |infra| async move {
+        screenshots::take_all_due(&infra).await
+    });
+}
+
+fn maintain_contacts(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    let at_once = Duration::zero();
+    every(infra, at_once, end.clone(), "suppressions could not be imported", |infra| async move {
+        apply::apply_all(&infra).await
+    });
+    let wake = infra.consent_changes.clone();
+    let failed = "withdrawn contacts could not be recorded";
+    every_or_notified(infra, SECONDS_15, wake, end, failed, |infra| async move {
+        withdrawal::note_withdrawn(&infra).await
+    });
+}
+
+fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Clone + Send + 'static) {
+    deliver_webhooks(infra, end.clone());
+    let failed = "the secrets of webhooks could not be re-encrypted";
+    every(infra, HOUR, end, failed, |infra| async move { re_encrypt_all(&infra).await });
+}
+
+fn maintain_log(
+    infra: &Infra,
+    public_log: &Log,
+    end: impl Future<Output = ()> + Clone + Send + 'static,
+) {
+    every(infra, HOUR, end.clone(), "publications could not be recorded", |infra| async move {
+        log::note_missed(&infra.pool, &infra.shutdown).await
+    });
+    log::append_often(&infra.schedule, &infra.shutdown, public_log, end.clone());
+    if public_log.is_kept() {
+        log::remember_often(&infra.schedule, &infra.shutdown, public_log, end.clone());
+    }
+    if public_log.has_witnesses() {
+        log::cosign_often(&infra.schedule, &infra.shutdown, public_log, end.clone());
+    }
+    log::stamp_daily(&infra.schedule, &infra.shutdown, public_log, end);
+}
+
 /// Checks for due deliveries every second, and soon after this node has written one.
-fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
+fn deliver_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
     let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
     periodic_or_notified(&infra.schedule, Duration::zero(), wake, end, move || {
         let sender = sender.clone();

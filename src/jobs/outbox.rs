@@ -1,4 +1,5 @@
 use futures_util::future::join_all;
+use sqlx::PgPool;
 
 use crate::account_deletion;
 use crate::accounts::clients::client_mails;
@@ -14,7 +15,7 @@ use crate::digest;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Outbox, Retry};
 use crate::pixels::notices;
 use crate::pixels::snippets::snippet_mail;
 use crate::silence;
@@ -53,7 +54,7 @@ async fn try_due(infra: &Infra) -> Result<()> {
         let attempt = infra.outbox.attempt(&mail, draft, Retry::UnlessRefused).await;
         failures = if attempt == Attempt::Waiting { failures + 1 } else { 0 };
         if attempt == Attempt::Failed {
-            give_back(infra, &mail).await?;
+            give_back(&infra.pool, &infra.outbox, &mail).await?;
         }
     }
     Ok(())
@@ -61,14 +62,14 @@ async fn try_due(infra: &Infra) -> Result<()> {
 
 /// Deletes a refused mail, and rolls back its effects; the first attempt also rolls back more, for its
 /// caller. If an earlier attempt may have arrived, its code stays valid.
-async fn give_back(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
-    if !infra.outbox.cancel(&mut transaction, mail).await? {
+async fn give_back(pool: &PgPool, outbox: &Outbox, mail: &ClaimedMail) -> Result<()> {
+    let mut transaction = pool.begin().await?;
+    if !outbox.cancel(&mut transaction, mail).await? {
         return Ok(());
     }
     match (mail.kind, &mail.pixel_id) {
         (Kind::Confirmation | Kind::Code, _) if !mail.unanswered => {
-            confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+            confirmation_mail::give_back(&mut transaction, outbox, mail).await?;
         }
         (Kind::PixelEnding, Some(pixel_id)) => {
             notices::take_back(&mut transaction, pixel_id).await?;
@@ -107,7 +108,9 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::WebhookPaused => paused_mail::rendered(infra, mail).await?,
         Kind::PaymentFailed => payment_failed::rendered(infra, mail).await?,
         Kind::WeeklyDigest => digest::mail::rendered(infra, mail).await?,
-        Kind::AccountDeleted => account_deletion::mail::rendered(infra, mail)?,
+        Kind::AccountDeleted => {
+            account_deletion::mail::rendered(&infra.outbox, infra.base_url(), mail)?
+        }
     };
     Ok(rendered.into())
 }

@@ -31,15 +31,15 @@ pub async fn take_all_due(infra: &Infra) -> Result<()> {
         return Ok(());
     }
     while !infra.shutdown.has_begun()
-        && let Some(due) = due::take(infra).await?
+        && let Some(due) = due::take(&infra.pool, &infra.clock).await?
     {
         match take(infra, &due).await {
             Ok(()) => {}
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
             Err(error) => {
                 let pixel_id = &due.pixel_id;
-                tracing::error!(?error, %pixel_id, "no pictures of a popup could be taken");
-                return due::try_later(infra, &due).await;
+                tracing::error!(?error, %pixel_id, "the screenshots of a popup could not be taken");
+                return due::try_later(&infra.pool, &infra.clock, &due).await;
             }
         }
     }
@@ -48,15 +48,16 @@ pub async fn take_all_due(infra: &Infra) -> Result<()> {
 
 async fn take(infra: &Infra, due: &Due) -> Result<()> {
     let pixel_id = &due.pixel_id;
-    let Some(popup) = find_popup(infra, pixel_id).await? else { return Ok(()) };
+    let Some(popup) = find_popup(&infra.pool, &infra.clock, pixel_id).await? else { return Ok(()) };
     let pictures = match pictures(infra, pixel_id, &popup).await {
         Ok(pictures) => pictures,
-        Err(RunError::Shutdown) => return due::put_back(infra, due).await,
+        Err(RunError::Shutdown) => return due::put_back(&infra.pool, &infra.clock, due).await,
         Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
     };
     let (count, _held) = (pictures.len(), infra.shutdown.hold());
     let script = Script::ConsentTag.served().sha256;
-    if store_taken(infra, due, popup.policy, script, pictures).await? {
+    let stored = store_taken(&infra.pool, &infra.clock, due, popup.policy, script, pictures);
+    if stored.await? {
         tracing::info!(%pixel_id, count, "pictures of a popup stored");
     }
     Ok(())
@@ -69,7 +70,7 @@ async fn pictures(
 ) -> Result<Vec<Picture>, RunError> {
     let mut pages = Vec::new();
     for locale in locales::all() {
-        let page = page(infra, pixel_id, popup, locale);
+        let page = page(infra.base_url(), pixel_id, popup, locale);
         let page = page.map_err(|error| RunError::Failed(format!("{error:?}")))?;
         pages.push((page_file(&locale.lang), page));
     }
@@ -117,10 +118,10 @@ fn read_pictures(folder: &Path, status: ExitStatus) -> Result<Vec<Picture>, RunE
 }
 
 /// An empty page with the popup. It records nothing, because a draft has no policy hash.
-fn page(infra: &Infra, pixel_id: &PixelId, popup: &Popup, locale: &Locale) -> Result<String> {
+fn page(base_url: &str, pixel_id: &PixelId, popup: &Popup, locale: &Locale) -> Result<String> {
     let Popup { policy, appearance } = popup;
     let draft = Draft { pixel_id, text: &policy.text, appearance: appearance.as_ref() };
-    let config = TagConfig::of_draft(infra.base_url(), &draft, locale);
+    let config = TagConfig::of_draft(base_url, &draft, locale);
     let script = Script::ConsentTag.with_config(&config)?.text();
     let Locale { lang, dir, .. } = locale;
     Ok(format!(

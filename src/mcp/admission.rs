@@ -4,12 +4,12 @@ use rmcp::ErrorData;
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::call::Sender;
 use super::catalogue::CATALOGUE;
 use super::indirect;
-use super::message::Arguments;
-use super::toolset::Toolset;
 use crate::error::{Error, FieldError, Result};
+use crate::tool_calls::call::Sender;
+use crate::tool_calls::message::Arguments;
+use crate::tool_calls::toolset::Toolset;
 use crate::types::json::shape::nearest;
 
 /// Arguments that one refusal names, and the characters that it repeats of each.

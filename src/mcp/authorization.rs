@@ -6,14 +6,14 @@ use rocket::http::Header;
 use rocket::response::{self, Responder};
 
 use super::admission::admit;
-use super::bearer::with_grant;
-use super::call::Sender;
 use super::catalogue::CATALOGUE;
-use super::tool_server::ToolServer;
 use crate::accounts::access::{Access, AnyKey};
 use crate::accounts::grants;
 use crate::accounts::scope::{Reads, Scope};
 use crate::error::{Error, Result};
+use crate::tool_calls::bearer::with_grant;
+use crate::tool_calls::call::Sender;
+use crate::tool_calls::tool_server::ToolServer;
 
 impl ToolServer {
     /// Reads who sends a message from its headers, and refuses credentials that do not suffice for its
@@ -45,7 +45,8 @@ impl ToolServer {
         match entry.is_for(Some(holder.scope)) {
             true => Ok(()),
             false => {
-                grants::note_exceeded(&self.infra, &holder.grant_id).await?;
+                grants::note_exceeded(&self.infra.pool, &self.infra.clock, &holder.grant_id)
+                    .await?;
                 Err(self.refused(Error::ScopeNotAllowed, entry.scope_beyond(holder.scope)))
             }
         }

@@ -3,12 +3,12 @@ use std::sync::LazyLock;
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::Tool;
 
-use super::tool_server::ToolServer;
 use super::tools::declared::Declared;
-use super::toolset::{Subject, Toolset};
 use super::{indirect, tools};
 use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::Scope;
+use crate::tool_calls::tool_server::ToolServer;
+use crate::tool_calls::toolset::{Subject, Toolset};
 
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::new);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::toolset::Subject;
+use crate::tool_calls::toolset::Subject;
 
 pub const FIND_TOOLS: &str = "find_tools";
 pub const READ_WITH: &str = "read_with";

@@ -5,9 +5,9 @@ use rmcp::model::{
 };
 use tera::Context;
 
-use super::outcome::sentence;
 use crate::error::{Error, Result, wrong_field};
-use crate::infra::{Infra, templates};
+use crate::infra::templates;
+use crate::tool_calls::outcome::sentence;
 use crate::types::email::Email;
 use crate::types::host::SiteHost;
 use crate::types::text::present;
@@ -38,13 +38,14 @@ pub fn prompt() -> Prompt {
 /// The prompt with the caller's values in it, each of them checked: whoever fills a prompt in must
 /// not be able to write its instructions.
 pub fn render(
-    infra: &Infra,
+    base_url: &str,
+    base_host: &str,
     request: GetPromptRequestParams,
 ) -> std::result::Result<GetPromptResult, ErrorData> {
     if request.name != NAME {
         return Err(ErrorData::invalid_params("prompt not found", None));
     }
-    let context = context(infra, &request.arguments.unwrap_or_default())
+    let context = context(base_url, base_host, &request.arguments.unwrap_or_default())
         .map_err(|error| ErrorData::invalid_params(sentence(&error), None))?;
     let text = templates::render("texts/install_prompt.md", &context)
         .expect("the prompt's template renders");
@@ -52,12 +53,12 @@ pub fn render(
     Ok(GetPromptResult::new(vec![message]).with_description("Install the pixel on this site"))
 }
 
-fn context(infra: &Infra, given: &JsonObject) -> Result<Context> {
+fn context(base_url: &str, base_host: &str, given: &JsonObject) -> Result<Context> {
     let argument = |name| present(given.get(name).and_then(|value| value.as_str()));
     let domain = argument("domain").ok_or(Error::DomainRequired)?;
-    let domain = SiteHost::parse(domain, &infra.base_host())?;
+    let domain = SiteHost::parse(domain, base_host)?;
     let mut context = Context::new();
-    context.insert("base_url", infra.base_url());
+    context.insert("base_url", base_url);
     context.insert("domain", &domain);
     if let Some(email) = argument("email") {
         context.insert("email", Email::parse(email)?.as_str());

@@ -4,20 +4,12 @@
 
 mod admission;
 mod authorization;
-mod bearer;
-mod call;
 mod catalogue;
 mod indirect;
 mod install_prompt;
-mod invalid_input;
-mod message;
-mod outcome;
-mod permits;
 pub mod registry;
 mod resolution;
 mod resources;
 pub mod routes;
 pub mod server;
-pub mod tool_server;
 mod tools;
-mod toolset;

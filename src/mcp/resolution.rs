@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 use super::catalogue::{CATALOGUE, Entry};
 use super::indirect::{CHANGE_WITH, READ_WITH};
-use super::message::{Arguments, Call};
-use super::toolset::Subject;
 use crate::accounts::scope::Scope;
 use crate::error::{Error, FieldError, Result};
+use crate::tool_calls::message::{Arguments, Call};
+use crate::tool_calls::toolset::Subject;
 use crate::types::json::shape::{nearest, read_fields};
 
 /// Tools that an answer describes with their arguments.

@@ -4,11 +4,11 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 
-use super::tool_server::{FRESH_MS, ToolServer};
 use crate::error::{Error, Result};
 use crate::guide;
 use crate::guide::topics::{self, TOPICS, Topic};
 use crate::policies::notice;
+use crate::tool_calls::tool_server::{FRESH_MS, ToolServer};
 use crate::types::ids::PixelRef;
 use crate::types::locales;
 

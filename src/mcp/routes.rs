@@ -7,12 +7,7 @@ use rocket::{Request, Response, State, post};
 use serde_json::{Map, Value, json};
 
 use super::authorization::Refused;
-use super::call::Sender;
-use super::invalid_input;
-use super::message::Message;
 use super::resolution;
-use super::tool_server::ToolServer;
-use super::toolset::Toolset;
 use crate::error::{Error, Result};
 use crate::http::credentials::credentials_of;
 use crate::http::described::described_routes;
@@ -22,6 +17,11 @@ use crate::http::refusals::refusals;
 use crate::http::request_id::RequestId;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::tool_calls::call::Sender;
+use crate::tool_calls::invalid_input;
+use crate::tool_calls::message::Message;
+use crate::tool_calls::tool_server::ToolServer;
+use crate::tool_calls::toolset::Toolset;
 
 /// Bytes of the longest error: it repeats the method of a message that anybody may send.
 const MOST_OF_ERROR: usize = 128 * 1024;

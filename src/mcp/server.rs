@@ -23,14 +23,14 @@ use tracing::Instrument;
 use url::Url;
 
 use super::admission::{admit, no_tool};
-use super::call::Sender;
 use super::catalogue::CATALOGUE;
-use super::outcome::{answer, refusal, with_structured_content};
-use super::tool_server::{FRESH_MS, ToolServer};
 use super::{indirect, install_prompt, resolution, resources};
 use crate::error::{Error, Result};
 use crate::http::request_id::RequestId;
 use crate::infra::templates;
+use crate::tool_calls::call::Sender;
+use crate::tool_calls::outcome::{answer, refusal, with_structured_content};
+use crate::tool_calls::tool_server::{FRESH_MS, ToolServer};
 
 impl ToolServer {
     /// Answers one HTTP request, refusing those for other names than the service's own: a page
@@ -215,7 +215,8 @@ impl ServerHandler for ToolServer {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        install_prompt::render(&self.infra, request).map(Into::into)
+        install_prompt::render(self.infra.base_url(), &self.infra.base_host(), request)
+            .map(Into::into)
     }
 
     async fn list_resources(

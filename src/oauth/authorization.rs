@@ -14,6 +14,8 @@ use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
 use crate::error::Error;
 use crate::infra::limits::client_net::ClientNet;
+use crate::types::ids::AccountId;
+use crate::types::ids::id_param::IdParam;
 
 const MOST_STATE: usize = 2_000;
 /// Bytes of SHA-256.
@@ -113,15 +115,16 @@ impl AuthorizationRequest {
         &self,
         oauth: &OAuth,
         member: &Member,
-        account_id: &str,
+        account_id: IdParam<AccountId>,
         scope: Scope,
     ) -> crate::error::Result<String> {
         let infra = &oauth.infra;
         if !member.is_fresh(infra.clock.now()) {
             return Err(Error::SignInRequired);
         }
-        let memberships = sessions::memberships(infra, member).await?;
-        let is_chosen = |it: &Membership| it.account.account_id.as_str() == account_id;
+        let memberships = sessions::memberships(&infra.pool, &infra.outbox, member).await?;
+        let account_id = account_id.into_id();
+        let is_chosen = |it: &Membership| Some(&it.account.account_id) == account_id.as_ref();
         let chosen = memberships.into_iter().find(is_chosen).ok_or(Error::NotFound)?;
         if chosen.account.status != Status::Active {
             return Err(Error::AccountNotActive);
@@ -137,7 +140,7 @@ impl AuthorizationRequest {
             challenge: &self.challenge,
             scope,
         };
-        let code = codes::issue(infra, &new).await?;
+        let code = codes::issue(&infra.pool, &infra.clock, &new).await?;
         Ok(answered(oauth, &self.redirect_uri, self.state.as_deref(), &[("code", &code)]))
     }
 }

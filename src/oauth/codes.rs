@@ -2,6 +2,7 @@
 
 use chrono::Duration;
 use sha2::{Digest, Sha256};
+use sqlx::PgPool;
 
 use super::client::Client;
 use super::refusal::{Failure, Refusal};
@@ -10,15 +11,15 @@ use super::store::{self, CodeRow};
 use super::tokens::{self, Tokens};
 use crate::accounts::account::Status;
 use crate::accounts::actor::Actor;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::grants::holder::may_grant;
 use crate::accounts::grants::{self, NewGrant};
 use crate::accounts::mails::safety;
 use crate::accounts::members::member::{Member, Membership, lock_membership};
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
+use crate::clock::Clock;
 use crate::error::Result;
-use crate::infra::Infra;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::random_text;
 
 const CODE_LIFE: Duration = Duration::seconds(60);
@@ -34,9 +35,9 @@ pub struct NewCode<'a> {
     pub scope: Scope,
 }
 
-pub async fn issue(infra: &Infra, new: &NewCode<'_>) -> Result<String> {
+pub async fn issue(pool: &PgPool, clock: &Clock, new: &NewCode<'_>) -> Result<String> {
     let code = format!("oac_{}", random_text(CODE_LEN));
-    let now = infra.clock.now();
+    let now = clock.now();
     let row = CodeRow {
         account_id: new.membership.account.account_id.clone(),
         member_id: new.membership.member_id,
@@ -52,7 +53,7 @@ pub async fn issue(infra: &Infra, new: &NewCode<'_>) -> Result<String> {
         is_used: false,
         grant_id: None,
     };
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     store::insert_code(&mut transaction, &secret_hash(&code), &row).await?;
     if new.client.host.is_none() {
         store::update_client_used(&mut transaction, &new.client.client_id, now).await?;
@@ -61,7 +62,7 @@ pub async fn issue(infra: &Infra, new: &NewCode<'_>) -> Result<String> {
     Ok(code)
 }
 
-pub struct Shown<'a> {
+pub struct PresentedCode<'a> {
     pub code: &'a str,
     pub client_id: &'a str,
     pub redirect_uri: Option<&'a str>,
@@ -72,9 +73,9 @@ const WRONG: Refusal = Refusal::invalid_grant("the code is not valid, has expire
 
 /// Exchanges a code for the first tokens of a grant. Whatever is wrong with the request, the code is used up, and using it
 /// again ends the grant: somebody else may have it.
-pub async fn redeem(oauth: &OAuth, shown: &Shown<'_>) -> Result<Tokens, Failure> {
+pub async fn redeem(oauth: &OAuth, presented: &PresentedCode<'_>) -> Result<Tokens, Failure> {
     let infra = &oauth.infra;
-    let (now, code_hash) = (infra.clock.now(), secret_hash(shown.code));
+    let (now, code_hash) = (infra.clock.now(), secret_hash(presented.code));
     let mut transaction = infra.pool.begin().await?;
     // The account is locked first, as when a membership ends, to avoid deadlocks.
     let whose = store::find_owner_of_code(&mut transaction, &code_hash).await?.ok_or(WRONG)?;
@@ -95,9 +96,9 @@ pub async fn redeem(oauth: &OAuth, shown: &Shown<'_>) -> Result<Tokens, Failure>
             && membership.account.status == Status::Active
     });
     let is_shown = row.expires_at > now
-        && row.client_id == shown.client_id
-        && shown.redirect_uri.is_none_or(|uri| uri == row.redirect_uri)
-        && Sha256::digest(shown.verifier.as_bytes())[..] == row.challenge[..]
+        && row.client_id == presented.client_id
+        && presented.redirect_uri.is_none_or(|uri| uri == row.redirect_uri)
+        && Sha256::digest(presented.verifier.as_bytes())[..] == row.challenge[..]
         && sessions::is_alive(&mut transaction, row.session_id, now).await?;
     let Some(membership) = membership.filter(|_| is_shown) else {
         transaction.commit().await?;
@@ -118,16 +119,16 @@ pub async fn redeem(oauth: &OAuth, shown: &Shown<'_>) -> Result<Tokens, Failure>
     };
     let grant_id = grants::give(&mut transaction, new).await?;
     store::update_grant_of_code(&mut transaction, &code_hash, &grant_id).await?;
-    let issued = tokens::issue(&mut transaction, infra, &grant_id, row.scope).await?;
-    let new_grant = safety::NewGrant {
+    let issued = tokens::issue(&mut transaction, &infra.clock, &grant_id, row.scope).await?;
+    let new = safety::NewGrant {
         app: row.client_name,
         host: row.client_host,
         scope: row.scope,
         made_by: row.address,
         at: now,
     };
-    let mail =
-        safety::put_new_grant(&mut transaction, infra, &membership.account, &new_grant).await?;
+    let (account, outbox) = (&membership.account, &infra.outbox);
+    let mail = safety::put_new_grant(&mut transaction, outbox, account, &new).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)

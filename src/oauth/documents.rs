@@ -5,7 +5,7 @@ use url::{Host, Url};
 use super::client::Client;
 use super::client_metadata::ClientMetadata;
 use super::refusal::Refusal;
-use crate::infra::Infra;
+use crate::infra::fetch::GuardedFetch;
 
 const MOST_BYTES: usize = 5 * 1024;
 const MOST_ADDRESS: usize = 400;
@@ -27,9 +27,9 @@ pub fn address_of(client_id: &str) -> Option<Url> {
     (is_admitted && url.as_str() == client_id).then_some(url)
 }
 
-pub async fn fetch(infra: &Infra, url: &Url) -> Result<Client, Refusal> {
+pub async fn fetch(fetch: &GuardedFetch, url: &Url) -> Result<Client, Refusal> {
     let wrong = |said| Refusal::new("invalid_client", said);
-    let bytes = infra.fetch.document(url, MOST_BYTES).await.map_err(|error| {
+    let bytes = fetch.document(url, MOST_BYTES).await.map_err(|error| {
         tracing::info!(%error, "the document of an app could not be fetched");
         wrong("the document at the address of the client_id cannot be fetched")
     })?;

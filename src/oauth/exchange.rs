@@ -1,6 +1,6 @@
 //! The token endpoint and the revocation endpoint (RFC 6749, RFC 7009).
 
-use super::codes::{self, Shown};
+use super::codes::{self, PresentedCode};
 use super::parameters::Parameters;
 use super::refusal::{Failure, Refusal};
 use super::service::OAuth;
@@ -34,13 +34,13 @@ async fn read_and_exchange(oauth: &OAuth, body: &[u8]) -> Result<Tokens, Failure
                 let detail = "code_verifier must have 43 to 128 unreserved characters";
                 return Err(Refusal::invalid_request(detail).into());
             }
-            let shown = Shown {
+            let presented = PresentedCode {
                 code: parameters.required("code", "code is missing")?,
                 client_id,
                 redirect_uri: parameters.get("redirect_uri"),
                 verifier,
             };
-            codes::redeem(oauth, &shown).await
+            codes::redeem(oauth, &presented).await
         }
         "refresh_token" => {
             let token = parameters.required("refresh_token", "refresh_token is missing")?;

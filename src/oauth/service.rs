@@ -55,7 +55,7 @@ impl OAuth {
         }
         if let Some(url) = documents::address_of(client_id) {
             self.admit(net)?;
-            let client = documents::fetch(&self.infra, &url).await?;
+            let client = documents::fetch(&self.infra.fetch, &url).await?;
             self.documents.insert(client_id.to_owned(), client.clone()).await;
             return Ok(client);
         }

@@ -10,12 +10,12 @@ use super::service::OAuth;
 use super::store;
 use crate::accounts::access::Credentials;
 use crate::accounts::actor::Actor;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::grants;
 use crate::accounts::grants::holder::{self, Holder};
 use crate::accounts::scope::Scope;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::random_text;
 
 const ACCESS_LIFE: Duration = Duration::hours(1);
@@ -49,11 +49,11 @@ pub fn is_access_token(text: &str) -> bool {
 
 pub async fn issue(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     grant_id: &str,
     scope: Scope,
 ) -> Result<Tokens> {
-    let now = infra.clock.now();
+    let now = clock.now();
     let access_token = format!("{ACCESS}{}", random_text(SECRET_LEN));
     let refresh_token = format!("{REFRESH}{}", random_text(SECRET_LEN));
     for (token, is_refresh, life) in
@@ -107,7 +107,7 @@ pub async fn refresh(
     store::update_token_used(&mut transaction, &hash).await?;
     let expires_at = now + REFRESH_LIFE;
     grants::update_grant_extended(&mut transaction, &row.grant_id, expires_at).await?;
-    let tokens = issue(&mut transaction, infra, &row.grant_id, holder.scope).await?;
+    let tokens = issue(&mut transaction, &infra.clock, &row.grant_id, holder.scope).await?;
     transaction.commit().await?;
     Ok(tokens)
 }

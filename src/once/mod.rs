@@ -16,6 +16,7 @@ use uuid::Uuid;
 use self::store::Stored;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::encryption::Encryptor;
 use crate::types::ids::uuid_v7;
 
 /// How long an answer is kept.
@@ -142,7 +143,7 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
 /// done; a request whose key was taken over fails. `status` is `None` for an answer of 201 that may still
 /// become a refusal: repetitions get it only once the first request can no longer be answered.
 pub async fn keep(
-    infra: &Infra,
+    encryptor: &Encryptor,
     connection: &mut PgConnection,
     status: Option<u16>,
     answer: &impl Serialize,
@@ -151,7 +152,7 @@ pub async fn keep(
     let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };
     let status = status.map(i16::try_from).transpose().map_err(Error::internal)?;
     let body = serde_json::to_vec(answer).map_err(Error::internal)?;
-    let encrypted = infra.answer_encryptor.encrypt(*attempt, &body)?;
+    let encrypted = encryptor.encrypt(*attempt, &body)?;
     match store::update_answer(connection, &pending.scope, *attempt, status, &encrypted).await? {
         true => Ok(()),
         false => Err(Error::IdempotencyKeyInUse { retry_after: 1 }),

@@ -9,24 +9,24 @@ use super::store;
 use super::view::PixelView;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Governs, Operates};
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// Moves a pixel to another host, where its installation has not been checked. An installed
 /// or moving one cannot be renamed. Without effect for the present host.
 pub async fn rename_pixel(
     infra: &Infra,
     caller: &Caller,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     host: &SiteHost,
 ) -> Result<Pixel> {
-    let found = find_for(infra, caller, pixel_id).await?;
+    let found = find_for(&infra.pool, caller, pixel_id).await?;
     let mut transaction = infra.pool.begin().await?;
     let pixel =
         store::lock_pixel(&mut transaction, &found.pixel_id).await?.ok_or(Error::PixelNotFound)?;
@@ -41,7 +41,8 @@ pub async fn rename_pixel(
         return Err(Error::MoveUnderWay);
     }
     let mut invalidation = Invalidation::of_pixel(&pixel.pixel_id);
-    let holder = find_holder(&mut transaction, infra, &mut invalidation, host, &pixel.account_id);
+    let (clock, taker, own_host) = (&infra.clock, &pixel.account_id, infra.base_host());
+    let holder = find_holder(&mut transaction, clock, &own_host, &mut invalidation, host, taker);
     if holder.await?.is_some() {
         return Err(Error::DomainRegistered);
     }
@@ -69,7 +70,7 @@ impl Capability for DeletePixel {
         "Deletes a pixel that is not installed, with its contacts and aliases. Its receipts \
          stay: they prove that choices were made. Cannot be undone.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPixel;
     type Output = DeletedPixel;
@@ -83,7 +84,7 @@ impl Capability for DeletePixel {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<DeletedPixel> {
-        let found = find_for(infra, &caller, &pixel_id).await?;
+        let found = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut transaction = infra.pool.begin().await?;
         let pixel = store::lock_pixel(&mut transaction, &found.pixel_id)
             .await?
@@ -92,7 +93,7 @@ impl Capability for DeletePixel {
             return Err(Error::InstalledPixelDelete);
         }
         store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
-        let (now, kind) = (infra.clock.now(), EventKind::PixelDeleted);
+        let (now, kind) = (infra.clock.now(), ActivityKind::PixelDeleted);
         let subject = Some(pixel.pixel_id.as_str());
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel.pixel_id)).await?;
@@ -111,7 +112,7 @@ impl Capability for RenamePixel {
         "Rename a pixel",
         "Moves a pixel that is not installed to another host; its install must be checked anew.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OnPixel<PixelRequest>;
     type Output = PixelView;
@@ -131,7 +132,7 @@ impl Capability for RenamePixel {
         caller: Caller,
         OnPixel { pixel_id, input }: OnPixel<PixelRequest>,
     ) -> Result<PixelView> {
-        let host = input.host(infra)?;
+        let host = input.host(&infra.base_host())?;
         let pixel = rename_pixel(infra, &caller, &pixel_id, &host).await?;
         Ok(PixelView::of(pixel, infra.base_url()))
     }

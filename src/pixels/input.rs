@@ -3,20 +3,20 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::error::{Error, Result, missing_field};
-use crate::infra::Infra;
 use crate::types::host::SiteHost;
+use crate::types::ids::PixelParam;
 use crate::types::text::present;
 
 /// A pixel by its id.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct OfPixel {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
 }
 
 /// What is asked of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OnPixel<T> {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     #[serde(flatten)]
     pub input: T,
 }
@@ -38,10 +38,10 @@ impl PixelRequest {
         [Error::DomainRequired, Error::DomainIsPage, Error::DomainNotHost, missing_field("domain")]
     }
 
-    pub fn host(&self, infra: &Infra) -> Result<SiteHost> {
+    pub fn host(&self, own_host: &str) -> Result<SiteHost> {
         offered_method(self.method.as_deref())?;
         let domain = present(self.domain.as_deref()).ok_or(Error::DomainRequired)?;
-        SiteHost::parse(domain, &infra.base_host())
+        SiteHost::parse(domain, own_host)
     }
 }
 

@@ -17,11 +17,11 @@ use super::view::PixelView;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::scope::{Governs, Reads};
 use crate::accounts::tool::Tool;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -62,17 +62,18 @@ impl MoveView {
 /// checked at the new host, and is checked soon.
 pub async fn start(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
+    own_host: &str,
     invalidation: &mut Invalidation,
     pixel: &Pixel,
     host: &SiteHost,
 ) -> Result<(Pixel, MoveView)> {
-    let (pixel_id, now) = (&pixel.pixel_id, infra.clock.now());
+    let (pixel_id, now) = (&pixel.pixel_id, clock.now());
     if store::moves::find_move(connection, pixel_id, now).await?.is_some() {
         return Err(Error::MoveUnderWay);
     }
     if let Some(holder) =
-        find_holder(connection, infra, invalidation, host, &pixel.account_id).await?
+        find_holder(connection, clock, own_host, invalidation, host, &pixel.account_id).await?
     {
         let is_own = holder.account_id == pixel.account_id;
         return Err(if is_own { Error::HostIsYours } else { Error::DomainRegistered });
@@ -93,10 +94,10 @@ pub async fn start(
 /// Gives a locked pixel that is moving its former host back; the other one is free.
 pub async fn turn_back(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     pixel: &Pixel,
 ) -> Result<Pixel> {
-    let (pixel_id, now) = (&pixel.pixel_id, infra.clock.now());
+    let (pixel_id, now) = (&pixel.pixel_id, clock.now());
     let site_move = store::moves::find_move(connection, pixel_id, now).await?;
     let former_host = site_move.ok_or(Error::MoveNotFound)?.former_host;
     store::moves::delete_move(connection, pixel_id).await?;
@@ -108,10 +109,10 @@ pub async fn turn_back(
 /// The move of a pixel; `None` if none is under way.
 pub async fn find(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     pixel: &Pixel,
 ) -> Result<Option<MoveView>> {
-    let now = infra.clock.now();
+    let now = clock.now();
     let site_move = store::moves::find_move(connection, &pixel.pixel_id, now).await?;
     Ok(site_move.map(|site_move| MoveView::of(pixel, site_move)))
 }
@@ -138,7 +139,7 @@ async fn end_one(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
     let now = infra.clock.now();
     let is_ended = store::moves::delete_ended_move(&mut transaction, pixel_id, now).await?;
     let Some(pixel) = pixel.filter(|_| is_ended) else { return Ok(()) };
-    let (kind, subject) = (EventKind::MoveEnded, Some(pixel_id.as_str()));
+    let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
     events::note(&mut transaction, now, &pixel.account_id, &Actor::Service, kind, subject).await?;
     infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
     tracing::info!(%pixel_id, "a move has ended");
@@ -154,7 +155,7 @@ impl Capability for ShowMove {
         "Show a move",
         "Shows both domains of a site that is moving, and when its former one ends.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
     type Output = MoveView;
@@ -164,9 +165,9 @@ impl Capability for ShowMove {
     }
 
     async fn run(infra: &Infra, caller: Caller, OfPixel { pixel_id }: OfPixel) -> Result<MoveView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut connection = infra.pool.acquire().await?;
-        find(&mut connection, infra, &pixel).await?.ok_or(Error::MoveNotFound)
+        find(&mut connection, &infra.clock, &pixel).await?.ok_or(Error::MoveNotFound)
     }
 }
 
@@ -180,7 +181,7 @@ impl Capability for EndMove {
         "Ends a move before its 30 days are over: visitors of the former domain can no longer \
          change their choices there, and others can add it. Cannot be undone.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPixel;
     type Output = PixelView;
@@ -194,7 +195,7 @@ impl Capability for EndMove {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<PixelView> {
-        let found = find_for(infra, &caller, &pixel_id).await?;
+        let found = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut transaction = infra.pool.begin().await?;
         let pixel = store::lock_pixel(&mut transaction, &found.pixel_id)
             .await?
@@ -205,7 +206,7 @@ impl Capability for EndMove {
         }
         store::moves::delete_move(&mut transaction, pixel_id).await?;
         store::moves::update_unused_since(&mut transaction, pixel_id, now).await?;
-        let (kind, subject) = (EventKind::MoveEnded, Some(pixel_id.as_str()));
+        let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
         tracing::info!(%pixel_id, "a move was ended");

@@ -2,7 +2,6 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use super::diagnostics::finding::Finding;
 use super::install_check::install_state::kept_findings;
 use super::pixel::{InstallStatus, Pixel};
 use super::store;
@@ -12,9 +11,10 @@ use crate::accounts::mails::owners_mail::{always, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
+use crate::page_analysis::diagnostics::finding::Finding;
 use crate::types::ids::PixelId;
 
 #[derive(Deserialize, Serialize)]
@@ -25,11 +25,11 @@ struct LostPixel {
 
 pub async fn put_ending(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     pixel_id: &PixelId,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind: Kind::PixelEnding, account_id: None, pixel_id: Some(pixel_id) };
-    infra.outbox.put(connection, new, &()).await
+    outbox.put(connection, new, &()).await
 }
 
 /// Renders the mail about a pixel that will be deleted; `None` once it is used or gone, or where
@@ -41,18 +41,19 @@ pub async fn render_ending(infra: &Infra, mail: &ClaimedMail) -> Result<Option<R
     let Some(EndingPixel { account_id, domain, ends_at }) = pixel else { return Ok(None) };
     let account = find_account(&mut connection, &account_id).await?;
     let Some(account) = account else { return Ok(None) };
-    let notice = ending_notice(infra, &domain, pixel_id, ends_at);
-    wanted(&mut connection, infra, &account, MailSwitch::PixelEnding, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = ending_notice(base_url, &domain, pixel_id, ends_at);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::PixelEnding, notice).await
 }
 
 fn ending_notice(
-    infra: &Infra,
+    base_url: &str,
     domain: &str,
     pixel_id: &PixelId,
     ends_at: DateTime<Utc>,
 ) -> Notice {
     let day = Message::DayOf(ends_at);
-    let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
+    let url = format!("{base_url}/console/sites/{pixel_id}/install");
     Notice {
         subject: tr("{{ domain }} will be removed on {{ day }}")
             .with("domain", domain)
@@ -75,12 +76,12 @@ fn ending_notice(
 
 pub async fn put_lost(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     lost: &Pixel,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind: Kind::PixelLost, account_id: Some(&lost.account_id), pixel_id: None };
     let lost = LostPixel { pixel_id: lost.pixel_id.to_string(), domain: lost.domain.to_string() };
-    infra.outbox.put(connection, new, &lost).await
+    outbox.put(connection, new, &lost).await
 }
 
 pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
@@ -88,10 +89,12 @@ pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMa
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let Some(account) = find_account(&mut connection, account_id).await? else { return Ok(None) };
-    always(&mut connection, infra, &account, lost_notice(infra, &lost)).await.map(Some)
+    always(&mut connection, infra.base_url(), &account, lost_notice(infra.base_url(), &lost))
+        .await
+        .map(Some)
 }
 
-fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Notice {
+fn lost_notice(base_url: &str, LostPixel { pixel_id, domain }: &LostPixel) -> Notice {
     Notice {
         subject: tr("{{ domain }} was moved to another account").with("domain", domain),
         paragraphs: vec![
@@ -106,7 +109,7 @@ fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Not
         ],
         link: Some(NoticeLink {
             label: tr("Add the site again"),
-            url: format!("{}/console/sites/new?domain={domain}", infra.base_url()),
+            url: format!("{base_url}/console/sites/new?domain={domain}"),
         }),
         ..Notice::default()
     }
@@ -114,11 +117,11 @@ fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Not
 
 pub async fn put_vanished(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     pixel_id: &PixelId,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind: Kind::TagVanished, account_id: None, pixel_id: Some(pixel_id) };
-    infra.outbox.put(connection, new, &()).await
+    outbox.put(connection, new, &()).await
 }
 
 /// Renders the mail about a tag that disappeared from its site; `None` once it is back, the pixel
@@ -135,12 +138,13 @@ pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         return Ok(None);
     };
     let finding = kept_findings(&pixel, &known).into_iter().next();
-    let notice = vanished_notice(infra, &pixel, since, finding);
-    wanted(&mut connection, infra, &account, MailSwitch::TagVanished, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = vanished_notice(base_url, &pixel, since, finding);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::TagVanished, notice).await
 }
 
 fn vanished_notice(
-    infra: &Infra,
+    base_url: &str,
     pixel: &Pixel,
     since: DateTime<Utc>,
     finding: Option<Finding>,
@@ -153,7 +157,7 @@ fn vanished_notice(
     let likely =
         finding.map(|Finding { found, cure, .. }| Message::Plain(format!("{found} {cure}")));
     let rest = tr("The next daily check detects when the snippet is there again.");
-    let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
+    let url = format!("{base_url}/console/sites/{pixel_id}/install");
     Notice {
         subject: tr("The snippet is missing from {{ domain }}").with("domain", domain),
         paragraphs: [Some(opening), likely, Some(rest)].into_iter().flatten().collect(),

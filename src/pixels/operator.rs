@@ -1,8 +1,10 @@
+use sqlx::PgPool;
+
 use super::store;
 use super::store::moves::MovedPixel;
 use crate::error::Error;
 use crate::infra::Infra;
-use crate::infra::changes::Invalidation;
+use crate::infra::changes::{Changes, Invalidation};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
@@ -22,21 +24,26 @@ pub enum OperatorError {
     Failed(#[from] Error),
 }
 
-pub async fn add_alias(infra: &Infra, pixel_id: &str, alias: &str) -> Result<(), OperatorError> {
+pub async fn add_alias(
+    pool: &PgPool,
+    changes: &Changes,
+    pixel_id: &str,
+    alias: &str,
+) -> Result<(), OperatorError> {
     let no_such_pixel = || OperatorError::NoSuchPixel(pixel_id.to_owned());
     let id = PixelId::parse(pixel_id).ok_or_else(no_such_pixel)?;
     let alias = PixelRef::parse(alias).ok_or(OperatorError::MalformedAlias)?;
     if alias.tested().is_some() {
         return Err(OperatorError::ReservedAlias(alias));
     }
-    let mut transaction = infra.pool.begin().await.map_err(Error::from)?;
+    let mut transaction = pool.begin().await.map_err(Error::from)?;
     store::find_any_pixel(&mut transaction, &id).await?.ok_or_else(no_such_pixel)?;
     if !store::insert_alias(&mut transaction, &id, &alias).await? {
         return Err(OperatorError::AliasTaken(alias));
     }
     let mut invalidation = Invalidation::none();
     invalidation.add_alias(&alias);
-    infra.changes.commit(transaction, &invalidation).await?;
+    changes.commit(transaction, &invalidation).await?;
     Ok(())
 }
 

@@ -13,10 +13,12 @@ use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Operates;
 use crate::accounts::{find_account_id_by_external_user_id, lock_account};
+use crate::config::Config;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 use crate::types::text::present;
 
@@ -45,7 +47,7 @@ pub struct PipelineOrder {
 
 /// The customer, named by one of the two, or by both if they mean the same account.
 struct Customer {
-    account_id: Option<String>,
+    account_id: Option<IdParam<AccountId>>,
     external_user_id: Option<String>,
 }
 
@@ -54,10 +56,9 @@ impl PipelineRequest {
         let pipeline = present(self.pipeline.as_deref())
             .and_then(Pipeline::parse)
             .ok_or(Error::PipelineUnknown)?;
-        let owned = |text: Option<String>| present(text.as_deref()).map(str::to_owned);
         let customer = Customer {
-            account_id: owned(self.account_id),
-            external_user_id: owned(self.external_user_id),
+            account_id: present(self.account_id.as_deref()).map(IdParam::from),
+            external_user_id: present(self.external_user_id.as_deref()).map(str::to_owned),
         };
         if customer.account_id.is_none() && customer.external_user_id.is_none() {
             return Err(Error::CustomerRequired);
@@ -85,12 +86,17 @@ pub struct PipelinePixel {
 }
 
 impl PipelinePixel {
-    fn new(infra: &Infra, pixel: Pixel, pipeline: Pipeline, alias: &PixelRef) -> Self {
-        let base_url = infra.base_url();
+    fn new(
+        config: &Config,
+        base_url: &str,
+        pixel: Pixel,
+        pipeline: Pipeline,
+        alias: &PixelRef,
+    ) -> Self {
         Self {
             snippet: snippet::current(&pixel, base_url),
             pixel_js_url: format!("{base_url}/pixels/{}/p.js", pixel.pixel_id),
-            cdn_script_url: format!("{}/pixels/{alias}/p.js", infra.config.tag_cdn_base),
+            cdn_script_url: format!("{}/pixels/{alias}/p.js", config.tag_cdn_base),
             pixel_id: pixel.pixel_id,
             account_id: pixel.account_id,
             domain: pixel.domain,
@@ -107,7 +113,7 @@ pub struct CreatePipelinePixel;
 
 impl Capability for CreatePipelinePixel {
     const NAME: &'static str = "create_pipeline_pixel";
-    type Part = Infra;
+    type Service = Infra;
     type Access = PipelineKey<Operates>;
     type Input = PipelineRequest;
     type Output = PipelinePixel;
@@ -129,29 +135,36 @@ impl Capability for CreatePipelinePixel {
     }
 
     async fn run(infra: &Infra, _: Caller, request: PipelineRequest) -> Result<PipelinePixel> {
-        let order = request.check(&infra.base_host())?;
+        let own_host = infra.base_host();
+        let PipelineOrder { host, pipeline, customer } = request.check(&own_host)?;
         let mut transaction = infra.pool.begin().await?;
-        let customer = lock_customer(&mut transaction, &order.customer).await?;
+        let customer = lock_customer(&mut transaction, customer).await?;
         let mut invalidation = Invalidation::none();
         let actor = Some(&Actor::Operator);
         let terms = Terms { allowance: Allowance::Waived, contacts_need_consent: false, actor };
-        let pixel =
-            claim_host(&mut transaction, infra, &mut invalidation, &customer, &order.host, terms)
-                .await?;
-        let pipeline =
-            store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
+        let pixel = claim_host(
+            &mut transaction,
+            &infra.clock,
+            &own_host,
+            &mut invalidation,
+            &customer,
+            &host,
+            terms,
+        )
+        .await?;
+        let pipeline = store::update_pipeline(&mut transaction, &pixel.pixel_id, pipeline).await?;
         let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
         infra.changes.commit(transaction, &invalidation).await?;
-        Ok(PipelinePixel::new(infra, pixel, pipeline, &alias))
+        Ok(PipelinePixel::new(&infra.config, infra.base_url(), pixel, pipeline, &alias))
     }
 }
 
-async fn lock_customer(connection: &mut PgConnection, named: &Customer) -> Result<Account> {
-    let account_id = match (&named.account_id, &named.external_user_id) {
-        (account_id, Some(external)) => find_account_id_by_external_user_id(connection, external)
+async fn lock_customer(connection: &mut PgConnection, named: Customer) -> Result<Account> {
+    let account_id = match (named.account_id, named.external_user_id) {
+        (account_id, Some(external)) => find_account_id_by_external_user_id(connection, &external)
             .await?
-            .filter(|found| account_id.as_deref().is_none_or(|id| id == found.as_str())),
-        (Some(account_id), None) => AccountId::parse(account_id),
+            .filter(|found| account_id.is_none_or(|id| id.into_id().as_ref() == Some(found))),
+        (Some(account_id), None) => account_id.into_id(),
         (None, None) => None,
     };
     let account_id = account_id.ok_or(Error::AccountNotFound)?;

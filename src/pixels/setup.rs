@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::claims::host_claim::{Allowance, Terms, claim_host, contacts_need_consent};
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
-use crate::types::ids::{AccountId, PixelId};
+use crate::types::ids::{AccountId, PixelId, PixelParam};
 
 /// Creates the account's pixel for a host, or returns it. `actor` is `None` for the demo.
 pub async fn create_pixel(
@@ -31,51 +32,59 @@ pub async fn create_pixel(
     let owner = lock_account(&mut transaction, owner).await?.ok_or(Error::NotInGoodStanding)?;
     let mut invalidation = Invalidation::none();
     let terms = Terms { allowance: Allowance::Enforced, contacts_need_consent, actor };
-    let pixel = claim_host(&mut transaction, infra, &mut invalidation, &owner, host, terms).await?;
+    let (clock, own_host) = (&infra.clock, infra.base_host());
+    let pixel =
+        claim_host(&mut transaction, clock, &own_host, &mut invalidation, &owner, host, terms)
+            .await?;
     infra.changes.commit(transaction, &invalidation).await?;
     Ok(pixel)
 }
 
 /// The caller's own pixel, or any for an unlimited caller. Another account's is not found, and neither is one
 /// to which the caller's sites do not extend. Every capability on a pixel begins here.
-pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<Pixel> {
-    let pixel_id = PixelId::parse(pixel_id).ok_or(Error::PixelNotFound)?;
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find_for(pool: &PgPool, caller: &Caller, pixel_id: &PixelParam) -> Result<Pixel> {
+    let pixel_id = pixel_id.as_id().ok_or(Error::PixelNotFound)?;
+    find_by_id(pool, caller, pixel_id).await
+}
+
+/// As [`find_for`], by an id that is not malformed.
+pub async fn find_by_id(pool: &PgPool, caller: &Caller, pixel_id: &PixelId) -> Result<Pixel> {
+    let mut connection = pool.acquire().await?;
     let pixel = match caller.is_unlimited() {
-        true => store::find_any_pixel(&mut connection, &pixel_id).await?,
-        false => store::find_pixel(&mut connection, caller.account_id(), &pixel_id).await?,
+        true => store::find_any_pixel(&mut connection, pixel_id).await?,
+        false => store::find_pixel(&mut connection, caller.account_id(), pixel_id).await?,
     };
     let is_included = |pixel: &Pixel| caller.sites.include(pixel.pixel_id.as_str());
     pixel.filter(is_included).ok_or(Error::PixelNotFound)
 }
 
-pub async fn list(infra: &Infra, owner: &AccountId) -> Result<Vec<Pixel>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn list(pool: &PgPool, owner: &AccountId) -> Result<Vec<Pixel>> {
+    let mut connection = pool.acquire().await?;
     store::list_pixels(&mut connection, owner).await
 }
 
 /// The pixels of several accounts, in no order. The caller has checked the access to them.
-pub async fn list_of_accounts(infra: &Infra, owners: &[String]) -> Result<Vec<Pixel>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn list_of_accounts(pool: &PgPool, owners: &[String]) -> Result<Vec<Pixel>> {
+    let mut connection = pool.acquire().await?;
     store::list_pixels_of_accounts(&mut connection, owners).await
 }
 
-async fn list_for(infra: &Infra, caller: &Caller) -> Result<Vec<Pixel>> {
-    let mut pixels = list(infra, caller.account_id()).await?;
+async fn list_for(pool: &PgPool, caller: &Caller) -> Result<Vec<Pixel>> {
+    let mut pixels = list(pool, caller.account_id()).await?;
     pixels.retain(|pixel| caller.sites.include(pixel.pixel_id.as_str()));
     Ok(pixels)
 }
 
 /// The number of pixels, and of those that are installed.
-async fn count_for(infra: &Infra, caller: &Caller) -> Result<(i64, i64)> {
+async fn count_for(pool: &PgPool, caller: &Caller) -> Result<(i64, i64)> {
     if !caller.sites.are_all() {
-        let pixels = list_for(infra, caller).await?;
+        let pixels = list_for(pool, caller).await?;
         let is_installed = |pixel: &&Pixel| pixel.install_status == InstallStatus::Installed;
         let installed = pixels.iter().filter(is_installed).count();
         let count = |count: usize| i64::try_from(count).map_err(Error::internal);
         return Ok((count(pixels.len())?, count(installed)?));
     }
-    let (mut connection, owner) = (infra.pool.acquire().await?, caller.account_id());
+    let (mut connection, owner) = (pool.acquire().await?, caller.account_id());
     let all = store::count_pixels(&mut connection, owner).await?;
     Ok((all, store::count_installed_pixels(&mut connection, owner).await?))
 }
@@ -102,13 +111,13 @@ impl Capability for ShowSetup {
         "Tells how far the account has come: pixels, installed ones, and whether the setup is \
          complete.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
     type Output = Setup;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Setup> {
-        let (pixel_count, installed_count) = count_for(infra, &caller).await?;
+        let (pixel_count, installed_count) = count_for(&infra.pool, &caller).await?;
         Ok(Setup {
             good_standing: true,
             pixel_count,
@@ -125,13 +134,13 @@ impl Capability for ListPixels {
     const NAME: &'static str = "list_pixels";
     const TOOL: Option<Tool> =
         Some(Tool::READ_ONLY.described("List pixels", "Lists the account's pixels, oldest first."));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
     type Output = PixelList;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<PixelList> {
-        Ok(list_for(infra, &caller).await?.into())
+        Ok(list_for(&infra.pool, &caller).await?.into())
     }
 }
 
@@ -144,7 +153,7 @@ impl Capability for CreatePixel {
         "Creates the pixel of a site, or returns the one that the account has for it. A plan \
          includes three pixels. Next: `configure_consent`. On localhost use `test_snippet`.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = PixelRequest;
     type Output = PixelView;
@@ -160,7 +169,7 @@ impl Capability for CreatePixel {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: PixelRequest) -> Result<PixelView> {
-        let host = request.host(infra)?;
+        let host = request.host(&infra.base_host())?;
         let (owner, need) = (caller.account_id(), contacts_need_consent(&caller));
         let pixel = create_pixel(infra, owner, &host, need, Some(&caller.actor)).await?;
         Ok(PixelView::of(pixel, infra.base_url()))
@@ -176,7 +185,7 @@ impl Capability for ShowPixel {
         "Shows one pixel with its snippet, the line to paste into the site, and `test_snippet` \
          for localhost.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
     type Output = PixelView;
@@ -190,7 +199,7 @@ impl Capability for ShowPixel {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<PixelView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         Ok(PixelView::of(pixel, infra.base_url()))
     }
 }

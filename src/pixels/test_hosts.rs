@@ -14,7 +14,7 @@ use crate::error::{Error, Result, wrong_at, wrong_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::host::{SiteHost, parents_of};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 const FIELD: &str = "test_hosts";
 const MAX_HOSTS: usize = 20;
@@ -98,7 +98,7 @@ fn is_on_any(host: &SiteHost, sites: &[SiteHost]) -> bool {
 /// The test hosts that a pixel shall have.
 #[derive(Deserialize, JsonSchema)]
 pub struct TestHostsRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub test_hosts: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ pub struct ChangeTestHosts;
 
 impl Capability for ChangeTestHosts {
     const NAME: &'static str = "change_test_hosts";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = TestHostsRequest;
     type Output = Vec<SiteHost>;
@@ -121,7 +121,7 @@ impl Capability for ChangeTestHosts {
         caller: Caller,
         request: TestHostsRequest,
     ) -> Result<Vec<SiteHost>> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let hosts = parse(&request.test_hosts)?;
         let mut transaction = infra.pool.begin().await?;
         store::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;

@@ -12,12 +12,13 @@ use super::setup::find_for;
 use super::store;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::preferences::zones;
 use crate::accounts::scope::{Operates, Reads};
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
+use crate::types::ids::PixelParam;
 
 /// After this time every node stores impressions with a new time zone.
 const KNOWN_AFTER: Duration = Duration::minutes(1);
@@ -26,7 +27,7 @@ pub struct ShowTimeZone;
 
 impl Capability for ShowTimeZone {
     const NAME: &'static str = "show_time_zone";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
     type Output = DayZone;
@@ -36,13 +37,13 @@ impl Capability for ShowTimeZone {
     }
 
     async fn run(infra: &Infra, caller: Caller, OfPixel { pixel_id }: OfPixel) -> Result<DayZone> {
-        Ok(find_for(infra, &caller, &pixel_id).await?.day_zone())
+        Ok(find_for(&infra.pool, &caller, &pixel_id).await?.day_zone())
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub struct TimeZoneRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// A name of the IANA database, or `UTC`.
     pub time_zone: String,
 }
@@ -53,7 +54,7 @@ pub struct ChangeTimeZone;
 impl Capability for ChangeTimeZone {
     const NAME: &'static str = "change_time_zone";
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = TimeZoneRequest;
     type Output = DayZone;
@@ -63,7 +64,7 @@ impl Capability for ChangeTimeZone {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: TimeZoneRequest) -> Result<DayZone> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let zone = zones::find(&request.time_zone).ok_or_else(unknown_zone)?;
         let stored = (zone != Tz::UTC).then(|| zone.name());
         if let Some(name) = stored
@@ -83,7 +84,7 @@ impl Capability for ChangeTimeZone {
         let shown_from = first.filter(|_| stored.is_some());
         store::update_time_zone(&mut transaction, &pixel_id, stored, shown_from).await?;
         store::delete_local_counts(&mut transaction, &pixel_id).await?;
-        let (kind, subject) = (EventKind::TimeZoneChanged, Some(pixel_id.as_str()));
+        let (kind, subject) = (ActivityKind::TimeZoneChanged, Some(pixel_id.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel_id)).await?;
         Ok(DayZone::of_stored(stored, shown_from))

@@ -6,14 +6,15 @@
 //! pixels where the service cannot fetch pages (`INSTALL_CHECK=off`).
 
 use chrono::{DateTime, Duration, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::store::usage::{SeeminglyUnused, UnusedPixel};
 use super::{notices, store};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::changes::Invalidation;
+use crate::infra::changes::{Changes, Invalidation};
 use crate::infra::outbox::{Attempt, Retry};
+use crate::infra::shutdown::Shutdown;
 use crate::types::ids::PixelId;
 
 const LIFE: Duration = Duration::days(30);
@@ -32,7 +33,7 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     let unnotified = {
         let mut connection = infra.pool.acquire().await?;
         store::usage::update_uncounted(&mut connection, now).await?;
-        note_used(infra, &mut connection, notice_before, now).await?;
+        note_used(&infra.shutdown, &mut connection, notice_before, now).await?;
         store::usage::list_unnotified(&mut connection, notice_before, MOST_MAILS).await?
     };
     notify(infra, &unnotified).await?;
@@ -40,7 +41,7 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
 }
 
 async fn note_used(
-    infra: &Infra,
+    shutdown: &Shutdown,
     connection: &mut PgConnection,
     until: DateTime<Utc>,
     now: DateTime<Utc>,
@@ -49,7 +50,7 @@ async fn note_used(
     loop {
         let page = store::usage::list_seemingly_unused(connection, until, &last, AT_ONCE).await?;
         for SeeminglyUnused { pixel_id, unused_since } in &page {
-            if infra.shutdown.has_begun() {
+            if shutdown.has_begun() {
                 return Ok(());
             }
             if let Some(at) = last_use(connection, pixel_id, *unused_since, now).await? {
@@ -105,7 +106,7 @@ async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     if !store::usage::update_ending_notified(&mut transaction, pixel, ends_at, now).await? {
         return Ok(true);
     }
-    let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;
+    let mail = notices::put_ending(&mut transaction, &infra.outbox, pixel_id).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(true) };
     let rendered = notices::render_ending(infra, &mail).await;
@@ -129,13 +130,18 @@ async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        end_one(infra, pixel_id, now).await?;
+        end_one(&infra.pool, &infra.changes, pixel_id, now).await?;
     }
     Ok(())
 }
 
-async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
+async fn end_one(
+    pool: &PgPool,
+    changes: &Changes,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let mut transaction = pool.begin().await?;
     // Evaluated again under the lock, when nothing can be stored for it.
     let unused_since = store::usage::lock_ended(&mut transaction, pixel_id, now).await?;
     let Some(unused_since) = unused_since else { return Ok(()) };
@@ -145,7 +151,7 @@ async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Resul
         return Ok(());
     }
     store::delete_pixel(&mut transaction, pixel_id).await?;
-    infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
+    changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
     tracing::info!(%pixel_id, "a pixel that nobody used has ended");
     Ok(())
 }

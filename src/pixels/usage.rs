@@ -4,13 +4,13 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::install_check::observation::Observation;
 use super::install_check::page_check::PageCheck;
 use super::store;
+use crate::clock::Clock;
 use crate::error::Result;
-use crate::infra::Infra;
 use crate::types::ids::PixelId;
 
 const NOTED_EVERY: i64 = 86_400;
@@ -29,12 +29,12 @@ impl KnownUse {
     }
 
     /// Records in the background, once a day, that the tag was served; after a failure a day later.
-    pub fn note_served(&self, infra: &Infra, pixel_id: &PixelId) {
+    pub fn note_served(&self, pool: &PgPool, clock: &Clock, pixel_id: &PixelId) {
         let due_at = self.due_at.load(Ordering::Relaxed);
         if due_at == NEVER {
             return;
         }
-        let now = infra.clock.now();
+        let now = clock.now();
         let next = now.timestamp() + NOTED_EVERY;
         if now.timestamp() < due_at
             || self
@@ -44,14 +44,14 @@ impl KnownUse {
         {
             return;
         }
-        let (pool, pixel_id) = (infra.pool.clone(), pixel_id.clone());
+        let (pool, pixel_id) = (pool.clone(), pixel_id.clone());
         tokio::spawn(async move {
             let noted = async {
                 let mut connection = pool.acquire().await?;
                 store::usage::update_used(&mut connection, &pixel_id, now).await
             };
             if let Err(error) = noted.await {
-                tracing::warn!(?error, "the use of a pixel could not be noted");
+                tracing::warn!(?error, "the use of a pixel could not be recorded");
             }
         });
     }

@@ -173,8 +173,8 @@ impl Palette {
             "in the {scheme} theme, {} has a contrast of {is:.1}:1; the minimum is 4.5:1",
             faint.1
         );
-        let place = [BODY, "appearance", "colors", scheme, faint.0];
-        Some(FieldError::new(&place, msg, "value_error"))
+        let location = [BODY, "appearance", "colors", scheme, faint.0];
+        Some(FieldError::new(&location, msg, "value_error"))
     }
 }
 
@@ -260,8 +260,8 @@ mod tests {
         };
         assert!(matches!(*refusal, Error::ContrastTooLow));
         assert_eq!(fields[0].loc, ["body", "appearance", "colors", "light", "text"]);
-        let told = "in the light theme, the text on its background has a contrast of 4.4:1; the minimum is 4.5:1";
-        assert_eq!(fields[0].msg, told);
+        let message = "in the light theme, the text on its background has a contrast of 4.4:1; the minimum is 4.5:1";
+        assert_eq!(fields[0].msg, message);
     }
 
     #[test]

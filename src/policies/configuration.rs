@@ -12,7 +12,7 @@ use super::sharing::{NOT_SHARED, check_sharing};
 use super::{notice, popup_changes, store};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
@@ -24,16 +24,16 @@ use crate::pixels::pixel::Pixel;
 use crate::pixels::snippets::snippet;
 use crate::pixels::test_hosts;
 use crate::types::host::SiteHost;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::types::locales;
 
 pub async fn configure(
     infra: &Infra,
     caller: &Caller,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     settings: ConsentSettings,
 ) -> Result<Revised> {
-    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    let pixel = pixels::setup::find_for(&infra.pool, caller, pixel_id).await?;
     turn_on(infra, Some(caller), &pixel, settings, Naming::Anew).await
 }
 
@@ -50,7 +50,7 @@ pub struct Revised {
 
 impl Revised {
     fn new(
-        infra: &Infra,
+        base_url: &str,
         pixel: Pixel,
         enabled: bool,
         (revision, test_hosts): (Revision, Vec<SiteHost>),
@@ -63,8 +63,8 @@ impl Revised {
             consent_enabled: enabled,
             policy_version: policy.version,
             policy_hash: policy.hash.clone(),
-            policy_url: policy_url(infra, &pixel_id),
-            snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
+            policy_url: policy_url(base_url, &pixel_id),
+            snippet: snippet::consent_tag(&pixel_id, base_url),
             purposes: policy.text.purposes.clone(),
             dropped_purposes,
             consent_days: policy.text.consent_days,
@@ -102,7 +102,7 @@ pub async fn turn_on(
         revision::publish(&mut transaction, now, pixel_id, &pixel.domain, settings.text).await?;
     let mut is_changed = revision.is_new();
     if let Some(caller) = caller.filter(|_| is_changed) {
-        let (kind, hash) = (EventKind::PolicyPublished, Some(revision.policy.hash.as_str()));
+        let (kind, hash) = (ActivityKind::PolicyPublished, Some(revision.policy.hash.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, hash).await?;
     }
     let published = NewEvent {
@@ -119,7 +119,7 @@ pub async fn turn_on(
         let value = serde_json::to_value(appearance).map_err(Error::internal)?;
         let is_new = store::upsert_appearance(&mut transaction, pixel_id, &value).await?;
         if let Some(caller) = caller.filter(|_| is_new && !before.looks_like(appearance)) {
-            let (kind, subject) = (EventKind::AppearanceChanged, Some(pixel_id.as_str()));
+            let (kind, subject) = (ActivityKind::AppearanceChanged, Some(pixel_id.as_str()));
             caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
         is_changed |= is_new;
@@ -154,7 +154,7 @@ pub async fn turn_on(
     }
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
-        count_publication(&mut transaction, infra, &pixel.account_id).await?;
+        count_publication(&mut transaction, &infra.clock, &infra.config, &pixel.account_id).await?;
     }
     let invalidation = match is_changed || has_new_hosts {
         true => Invalidation::of_pixel(pixel_id),
@@ -165,17 +165,17 @@ pub async fn turn_on(
         infra.events.wake();
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
-    Ok(Revised::new(infra, pixel, true, (revision, hosts), settings.dropped_purposes))
+    Ok(Revised::new(infra.base_url(), pixel, true, (revision, hosts), settings.dropped_purposes))
 }
 
 /// The answer that [`configure`] would give; nothing is stored.
 pub async fn preview(
     infra: &Infra,
     caller: &Caller,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     settings: ConsentSettings,
 ) -> Result<Revised> {
-    let mut pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    let mut pixel = pixels::setup::find_for(&infra.pool, caller, pixel_id).await?;
     let Pixel { pixel_id, domain, consent_enabled, .. } = &pixel;
     let (now, enabled) = (infra.clock.now(), *consent_enabled);
     let mut connection = infra.pool.acquire().await?;
@@ -199,17 +199,17 @@ pub async fn preview(
         }
         None => test_hosts::list(&mut connection, &pixel.pixel_id).await?,
     };
-    Ok(Revised::new(infra, pixel, enabled, (revision, hosts), settings.dropped_purposes))
+    Ok(Revised::new(infra.base_url(), pixel, enabled, (revision, hosts), settings.dropped_purposes))
 }
 
-pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
-    format!("{}/v1/policy/{pixel_id}", infra.base_url())
+pub fn policy_url(base_url: &str, pixel_id: &PixelId) -> String {
+    format!("{base_url}/v1/policy/{pixel_id}")
 }
 
 /// What a pixel's visitors are to be asked and told.
 #[derive(Deserialize, JsonSchema)]
 pub struct ConfigureRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// Stores nothing.
     pub dry_run: Option<bool>,
     #[serde(flatten)]
@@ -246,7 +246,7 @@ impl Capability for ConfigureConsent {
          notice, and whether visitors would be asked again.",
     ));
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = ConfigureRequest;
     type Output = ConsentOutcome;

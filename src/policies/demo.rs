@@ -1,4 +1,5 @@
 use chrono::{DateTime, Duration, Utc};
+use sqlx::PgPool;
 
 use super::configuration::{self, Naming};
 use super::configured::Configured;
@@ -45,23 +46,22 @@ pub async fn provision(infra: &Infra, wish: DemoWish, naming: Naming) -> Result<
     let configured = revised.configured;
     let ends_at = match wish.host.as_str() == infra.base_host() {
         true => None,
-        false => made_at(infra, &pixel.pixel_id).await?.map(|made_at| made_at + LIFE),
+        false => made_at(&infra.pool, &pixel.pixel_id).await?.map(|made_at| made_at + LIFE),
     };
     let keeps_name = controller_name != wish.controller_name;
     Ok(DemoTag { host: pixel.domain, controller_name, keeps_name, configured, ends_at })
 }
 
-async fn made_at(infra: &Infra, pixel_id: &PixelId) -> Result<Option<DateTime<Utc>>> {
-    let mut connection = infra.pool.acquire().await?;
+async fn made_at(pool: &PgPool, pixel_id: &PixelId) -> Result<Option<DateTime<Utc>>> {
+    let mut connection = pool.acquire().await?;
     pixels::find_created_at(&mut connection, pixel_id).await
 }
 
 /// The demo account's pixel for the service's own host. `None` when that host is an IP address, or
 /// another account has a pixel for it.
-pub async fn own_pixel(infra: &Infra) -> Result<Option<PixelId>> {
-    let own_host = infra.base_host();
-    let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(None) };
-    let mut connection = infra.pool.acquire().await?;
+pub async fn own_pixel(pool: &PgPool, own_host: &str) -> Result<Option<PixelId>> {
+    let Ok(host) = SiteHost::parse(own_host, own_host) else { return Ok(None) };
+    let mut connection = pool.acquire().await?;
     let pixel = pixels::find_pixel_by_host(&mut connection, &host).await?;
     let ours = pixel.filter(|pixel| pixel.account_id == demo::account_id());
     Ok(ours.map(|pixel| pixel.pixel_id))

@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::appearance::Appearance;
@@ -76,12 +77,12 @@ pub struct PolicyVersionView {
 }
 
 impl PolicyVersionView {
-    fn of(infra: &Infra, pixel_id: &PixelId, policy: Policy) -> Self {
+    fn of(base_url: &str, pixel_id: &PixelId, policy: Policy) -> Self {
         let Policy { version, hash, text, published_at, .. } = policy;
         let PolicyText { controller, .. } = text;
         Self {
             policy_version: version,
-            policy_url: format!("{}?hash={hash}", policy_url(infra, pixel_id)),
+            policy_url: format!("{}?hash={hash}", policy_url(base_url, pixel_id)),
             policy_hash: hash,
             published_at: Timestamp(published_at),
             controller_name: controller.name,
@@ -105,23 +106,24 @@ impl PolicyVersionView {
 
 /// A version of a pixel's policy. The caller must have checked the access to the pixel.
 pub async fn find_policy(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     version: i32,
 ) -> Result<Option<Policy>> {
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1, 1).await?;
     let row = rows.into_iter().next().filter(|row| row.version == version);
     row.map(Policy::try_from).transpose()
 }
 
 pub async fn find_version(
-    infra: &Infra,
+    pool: &PgPool,
+    base_url: &str,
     pixel_id: &PixelId,
     version: i32,
 ) -> Result<Option<PolicyVersionView>> {
-    let policy = find_policy(infra, pixel_id, version).await?;
-    Ok(policy.map(|policy| PolicyVersionView::of(infra, pixel_id, policy)))
+    let policy = find_policy(pool, pixel_id, version).await?;
+    Ok(policy.map(|policy| PolicyVersionView::of(base_url, pixel_id, policy)))
 }
 
 /// How the caller's pixel asks.
@@ -133,7 +135,7 @@ impl Capability for ReadConsentConfiguration {
         "Read the consent configuration",
         "How a pixel asks: the settings of its consent, and the versions of its notice.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
     type Output = ConsentConfiguration;
@@ -147,7 +149,7 @@ impl Capability for ReadConsentConfiguration {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<ConsentConfiguration> {
-        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
+        let pixel = pixels::setup::find_for(&infra.pool, &caller, &pixel_id).await?;
         let pixel_id = &pixel.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let name = PixelRef::from(pixel_id.to_string());
@@ -155,7 +157,9 @@ impl Capability for ReadConsentConfiguration {
         let appearance = site.and_then(|site| site.appearance);
         let rows =
             store::list_newest_policies(&mut connection, pixel_id, MAX_VERSIONS, MAX_BYTES).await?;
-        let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
+        let view = |row| {
+            Policy::try_from(row).map(|it| PolicyVersionView::of(infra.base_url(), pixel_id, it))
+        };
         Ok(ConsentConfiguration {
             consent_enabled: pixel.consent_enabled,
             contacts_need_consent: pixel.contacts_need_consent,

@@ -8,10 +8,12 @@ use super::screenshots::due;
 use super::{revision, store};
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::lock_account;
 use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -36,7 +38,7 @@ impl Capability for MovePixel {
          notices stay. For 30 days the former domain is served too; `end_move` ends that, \
          `cancel_move` goes back. Next: the snippet on the new domain, then `check_install`.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OnPixel<PixelRequest>;
     type Output = MoveView;
@@ -58,8 +60,9 @@ impl Capability for MovePixel {
         caller: Caller,
         OnPixel { pixel_id, input }: OnPixel<PixelRequest>,
     ) -> Result<MoveView> {
-        let host = input.host(infra)?;
-        let found = find_for(infra, &caller, &pixel_id).await?;
+        let (clock, config, own_host) = (&infra.clock, &infra.config, infra.base_host());
+        let host = input.host(&own_host)?;
+        let found = find_for(&infra.pool, &caller, &pixel_id).await?;
         let subscribers = infra.events.subscribers(&found.account_id).await?;
         let mut transaction = infra.pool.begin().await?;
         // The account's row first, because rows of two of its pixels may be locked.
@@ -68,17 +71,18 @@ impl Capability for MovePixel {
         let pixel = pixels::lock_pixel(&mut transaction, &found.pixel_id).await?;
         let pixel = pixel.ok_or(Error::PixelNotFound)?;
         let mut invalidation = Invalidation::of_pixel(&pixel.pixel_id);
-        replace_unused(&mut transaction, infra, &caller, &mut invalidation, &pixel, &host).await?;
-        let started = moves::start(&mut transaction, infra, &mut invalidation, &pixel, &host);
+        replace_unused(&mut transaction, clock, &caller, &mut invalidation, &pixel, &host).await?;
+        let started =
+            moves::start(&mut transaction, clock, &own_host, &mut invalidation, &pixel, &host);
         let (moved, view) = started.await.map_err(|error| match error {
             // A caller restricted to sites does not learn which others the account has.
             Error::HostIsYours if !caller.sites.are_all() => Error::DomainRegistered,
             error => error,
         })?;
-        let kind = EventKind::PixelMoved;
+        let kind = ActivityKind::PixelMoved;
         let is_wanted =
-            settle(&mut transaction, infra, &caller, &subscribers, &moved, kind).await?;
-        once::keep(infra, &mut transaction, Some(201), &view).await?;
+            settle(&mut transaction, clock, config, &caller, &subscribers, &moved, kind).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &view).await?;
         infra.changes.commit(transaction, &invalidation).await?;
         if is_wanted {
             infra.events.wake();
@@ -98,7 +102,7 @@ impl Capability for CancelMove {
         "Takes a move back while it is under way: the pixel has its former domain again, and \
          the new one is free.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPixel;
     type Output = PixelView;
@@ -112,14 +116,15 @@ impl Capability for CancelMove {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<PixelView> {
-        let found = find_for(infra, &caller, &pixel_id).await?;
+        let found = find_for(&infra.pool, &caller, &pixel_id).await?;
         let subscribers = infra.events.subscribers(&found.account_id).await?;
         let mut transaction = infra.pool.begin().await?;
         let pixel = pixels::lock_pixel(&mut transaction, &found.pixel_id).await?;
         let pixel = pixel.ok_or(Error::PixelNotFound)?;
-        let back = moves::turn_back(&mut transaction, infra, &pixel).await?;
-        let kind = EventKind::MoveCancelled;
-        let is_wanted = settle(&mut transaction, infra, &caller, &subscribers, &back, kind).await?;
+        let back = moves::turn_back(&mut transaction, &infra.clock, &pixel).await?;
+        let (clock, config, kind) = (&infra.clock, &infra.config, ActivityKind::MoveCancelled);
+        let is_wanted =
+            settle(&mut transaction, clock, config, &caller, &subscribers, &back, kind).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&back.pixel_id)).await?;
         if is_wanted {
             infra.events.wake();
@@ -133,7 +138,7 @@ impl Capability for CancelMove {
 /// can move there.
 async fn replace_unused(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     caller: &Caller,
     invalidation: &mut Invalidation,
     moving: &Pixel,
@@ -149,7 +154,7 @@ async fn replace_unused(
     let own = pixels::lock_pixel(connection, &own.pixel_id).await?;
     let Some(own) = own.filter(|own| own.domain == *host) else { return Ok(()) };
     let is_used = own.install_status == InstallStatus::Installed
-        || moves::find(connection, infra, &own).await?.is_some()
+        || moves::find(connection, clock, &own).await?.is_some()
         || !store::list_newest_policies(connection, &own.pixel_id, 1, i64::MAX).await?.is_empty()
         || pixels::has_contacts(connection, &own.pixel_id).await?;
     if is_used {
@@ -157,31 +162,32 @@ async fn replace_unused(
     }
     pixels::delete_pixel(connection, &own.pixel_id).await?;
     invalidation.add_pixel(&own.pixel_id);
-    let (kind, subject) = (EventKind::PixelDeleted, Some(own.pixel_id.as_str()));
-    caller.note(connection, infra.clock.now(), &own.account_id, kind, subject).await
+    let (kind, subject) = (ActivityKind::PixelDeleted, Some(own.pixel_id.as_str()));
+    caller.note(connection, clock.now(), &own.account_id, kind, subject).await
 }
 
 /// Notes what happened to a pixel, and publishes its policy for the new domain. Returns whether endpoints of
 /// webhooks are notified.
 async fn settle(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
+    config: &Config,
     caller: &Caller,
     subscribers: &Subscribers,
     pixel: &Pixel,
-    kind: EventKind,
+    kind: ActivityKind,
 ) -> Result<bool> {
     let Pixel { pixel_id, account_id, domain, .. } = pixel;
-    let now = infra.clock.now();
+    let now = clock.now();
     // A move can always be cancelled.
-    if kind == EventKind::PixelMoved {
-        count_publication(connection, infra, account_id).await?;
+    if kind == ActivityKind::PixelMoved {
+        count_publication(connection, clock, config, account_id).await?;
         revision::check_room_for_newest(connection, pixel_id).await?;
     }
     caller.note(connection, now, account_id, kind, Some(pixel_id.as_str())).await?;
     let published = revision::publish_for_domain(connection, now, pixel_id, domain).await?;
     let Some(policy) = published else { return Ok(false) };
-    let (kind, hash) = (EventKind::PolicyPublished, Some(policy.hash.as_str()));
+    let (kind, hash) = (ActivityKind::PolicyPublished, Some(policy.hash.as_str()));
     caller.note(connection, now, account_id, kind, hash).await?;
     due::note(connection, pixel_id, now).await?;
     let event = NewEvent {

@@ -102,7 +102,7 @@ fn said(policy: &Policy, locale: &Locale) -> Value {
         "parties": plain(&text.disclosed_parties),
         "channels": text.contact_channels.iter().map(|channel| &locale.channels[channel.as_str()]).collect::<Vec<_>>(),
         "kinds": plain(&text.personal_data),
-        "places": plain(&text.storage_places),
+        "storage_places": plain(&text.storage_places),
         "retention": text.retention.as_deref().map(bidi::plain),
         "site_policy_url": text.site_policy_url,
         "site": policy.domain,

@@ -145,21 +145,21 @@ mod tests {
 
     #[test]
     fn what_is_said_for_records_is_named_and_read_back() {
-        let mut told = PolicyText {
+        let mut detailed = PolicyText {
             personal_data: vec!["Email address".to_owned()],
             storage_places: vec!["Ireland".to_owned()],
             retention: Some("13 months".to_owned()),
             ..text()
         };
-        told.controller.address = Some("1 Main St".to_owned());
+        detailed.controller.address = Some("1 Main St".to_owned());
         let canonical = concat!(
             r#"{"contact_channels":["email"],"controller":{"address":"1 Main St","jurisdiction":"EU","name":"Café","type":"company"},"#,
             r#""data_sharing":false,"disclosed_parties":[],"personal_data":["Email address"],"purposes":["analytics","resolution"],"#,
             r#""retention":"13 months","storage_places":["Ireland"],"wording":1}"#
         );
-        assert_eq!(told.canonical().unwrap(), canonical);
-        assert_eq!(serde_json::from_str::<PolicyText>(canonical).unwrap(), told);
-        assert!(!text().says_the_same_as(&told));
+        assert_eq!(detailed.canonical().unwrap(), canonical);
+        assert_eq!(serde_json::from_str::<PolicyText>(canonical).unwrap(), detailed);
+        assert!(!text().says_the_same_as(&detailed));
     }
 
     #[test]

@@ -2,8 +2,9 @@ use chrono::Duration;
 use sqlx::PgConnection;
 
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
+use crate::clock::Clock;
+use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
 /// The limit for changes of what visitors of an account's pixels are served. Each change may be
@@ -13,13 +14,14 @@ const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::sec
 /// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
 pub async fn count_publication(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
+    config: &Config,
     account_id: &AccountId,
 ) -> Result<()> {
-    if !infra.config.rate_limits {
+    if !config.rate_limits {
         return Ok(());
     }
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let (now, key) = (infra.clock.now(), BucketKey::publications(account_id));
+    let (now, key) = (clock.now(), BucketKey::publications(account_id));
     take(connection, &key, now, PUBLICATIONS, too_many).await
 }

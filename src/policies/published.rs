@@ -1,4 +1,5 @@
 use chrono::{DateTime, Utc};
+use sqlx::PgPool;
 
 use super::policy::{Policy, is_hash};
 use super::sharing::Sharing;
@@ -6,7 +7,6 @@ use super::sites::SiteCache;
 use super::store;
 pub use super::store::PublishedAt;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
 
@@ -18,39 +18,39 @@ pub struct Published {
 
 /// Lists the versions with these hashes, including those of deleted pixels.
 pub async fn list_of(
-    infra: &Infra,
+    pool: &PgPool,
     account_id: &AccountId,
     hashes: &[String],
 ) -> Result<Vec<PublishedAt>> {
     if hashes.is_empty() {
         return Ok(Vec::new());
     }
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     store::list_published(&mut connection, account_id, hashes).await
 }
 
 /// The hashes of all versions of some pixels. The caller has checked the access to them.
-pub async fn hashes_of(infra: &Infra, pixel_ids: &[String]) -> Result<Vec<String>> {
+pub async fn hashes_of(pool: &PgPool, pixel_ids: &[String]) -> Result<Vec<String>> {
     if pixel_ids.is_empty() {
         return Ok(Vec::new());
     }
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     store::list_hashes_of_pixels(&mut connection, pixel_ids).await
 }
 
 /// The version with a hash; without a hash, the version in force. The pixel is named by its id, its test id or an alias.
 pub async fn find(
-    infra: &Infra,
+    pool: &PgPool,
     sites: &SiteCache,
     pixel: &str,
     hash: Option<&str>,
 ) -> Result<Published> {
-    find_at(infra, sites, pixel, hash, None).await
+    find_at(pool, sites, pixel, hash, None).await
 }
 
 /// Like [`find`]; of a text that was published several times, the version in force at a time.
 pub async fn find_at(
-    infra: &Infra,
+    pool: &PgPool,
     sites: &SiteCache,
     pixel: &str,
     hash: Option<&str>,
@@ -65,7 +65,7 @@ pub async fn find_at(
     };
     let policy = match present(hash) {
         None => current.cloned(),
-        Some(hash) => find_named(infra, &pixel_id, hash, at).await?,
+        Some(hash) => find_named(pool, &pixel_id, hash, at).await?,
     };
     let mut policy = policy.ok_or(Error::PolicyNotFound)?;
     policy.shares_subdomains = site.as_ref().is_some_and(|site| site.sharing == Sharing::On);
@@ -74,7 +74,7 @@ pub async fn find_at(
 }
 
 async fn find_named(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     hash: &str,
     at: Option<DateTime<Utc>>,
@@ -82,6 +82,6 @@ async fn find_named(
     if !is_hash(hash) {
         return Ok(None);
     }
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     store::find_policy_by_hash(&mut connection, pixel_id, hash, at).await
 }

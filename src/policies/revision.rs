@@ -1,11 +1,11 @@
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::policy::{Policy, PolicyText};
 use super::store;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
+use crate::infra::shutdown::Shutdown;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
 use crate::types::host::SiteHost;
@@ -114,8 +114,8 @@ pub async fn publish_for_domain(
 const AT_ONCE: i64 = 1_000;
 
 /// Appends policies to the public log that nodes without it published.
-pub async fn note_missed(infra: &Infra) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
+    let mut connection = pool.acquire().await?;
     let mut last = (String::new(), 0);
     loop {
         let after = (last.0.as_str(), last.1);
@@ -124,9 +124,7 @@ pub async fn note_missed(infra: &Infra) -> Result<()> {
         let hashes = hashes.collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
         publications::note_earlier(&mut connection, Kind::Policy, &hashes).await?;
         match versions.into_iter().next_back() {
-            Some(version) if !infra.shutdown.has_begun() => {
-                last = (version.pixel_id, version.version)
-            }
+            Some(version) if !shutdown.has_begun() => last = (version.pixel_id, version.version),
             _ => return Ok(()),
         }
     }

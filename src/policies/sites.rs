@@ -16,9 +16,9 @@ use crate::accounts::account::Status;
 use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};
 use crate::infra::changes::Topic;
+use crate::infra::{Infra, host_of};
 use crate::pixels::usage::KnownUse;
 use crate::pixels::{PublicPixel, test_hosts};
 use crate::types::host::{PageUrl, SiteHost, without_www};
@@ -91,19 +91,19 @@ impl Site {
         self.policy.as_ref().filter(|_| is_served)
     }
 
-    pub fn admits(&self, page: &PageUrl, infra: &Infra) -> bool {
-        self.admits_host(page.host(), infra)
+    pub fn admits(&self, page: &PageUrl, clock: &Clock, base_url: &str) -> bool {
+        self.admits_host(page.host(), clock, base_url)
     }
 
-    pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
+    pub fn admits_host(&self, host: &str, clock: &Clock, base_url: &str) -> bool {
         self.pixel.domain.covers(host)
-            || self.is_moving_from(host, infra)
-            || self.is_demo() && host == infra.base_host()
+            || self.is_moving_from(host, clock)
+            || self.is_demo() && host == host_of(base_url)
     }
 
-    fn is_moving_from(&self, host: &str, infra: &Infra) -> bool {
+    fn is_moving_from(&self, host: &str, clock: &Clock) -> bool {
         let former = self.pixel.former.as_ref();
-        former.is_some_and(|former| infra.clock.now() < former.ends_at && former.host.covers(host))
+        former.is_some_and(|former| clock.now() < former.ends_at && former.host.covers(host))
     }
 
     /// Pixels of the demo account can also be tried on the service's own preview page.
@@ -136,17 +136,17 @@ impl NamedSite {
         if self.is_test() { pixel_id.test_id() } else { pixel_id.clone() }
     }
 
-    pub fn admits(&self, page: &PageUrl, infra: &Infra) -> bool {
+    pub fn admits(&self, page: &PageUrl, clock: &Clock, base_url: &str) -> bool {
         match &self.test_hosts {
             Some(hosts) => admits_test(hosts, page.host()),
-            None => self.site.admits(page, infra),
+            None => self.site.admits(page, clock, base_url),
         }
     }
 
-    pub fn admits_host(&self, host: &str, infra: &Infra) -> bool {
+    pub fn admits_host(&self, host: &str, clock: &Clock, base_url: &str) -> bool {
         match &self.test_hosts {
             Some(hosts) => admits_test(hosts, host),
-            None => self.site.admits_host(host, infra),
+            None => self.site.admits_host(host, clock, base_url),
         }
     }
 }

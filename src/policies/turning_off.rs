@@ -4,7 +4,7 @@ use serde::Serialize;
 use super::publication_limit::count_publication;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ impl Capability for TurnOffConsent {
         "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
          tag. Policies and receipts stay.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfPixel;
     type Output = ConsentOff;
@@ -46,15 +46,15 @@ impl Capability for TurnOffConsent {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<ConsentOff> {
-        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
+        let pixel = pixels::setup::find_for(&infra.pool, &caller, &pixel_id).await?;
         let Pixel { pixel_id, account_id, .. } = pixel;
         let mut transaction = infra.pool.begin().await?;
         let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
         if is_changed {
-            let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
+            let (now, kind) = (infra.clock.now(), ActivityKind::ConsentTurnedOff);
             let subject = Some(pixel_id.as_str());
             caller.note(&mut transaction, now, &account_id, kind, subject).await?;
-            count_publication(&mut transaction, infra, &account_id).await?;
+            count_publication(&mut transaction, &infra.clock, &infra.config, &account_id).await?;
         }
         let invalidation =
             if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };

@@ -11,13 +11,13 @@ use super::format::checkpoint::Checkpoint;
 use super::format::entry::{self, Kind};
 use super::format::hashes::{self, Hash};
 use super::format::note::Note;
-use super::format::tile::{FULL, Place};
+use super::format::tile::{FULL, TileId};
 use super::format::tree::Edge;
 use super::log::{Log, LogKey};
 use super::pause::Stop;
 use super::state_file::Contents;
 use super::store::{self, Head, StoredTile, Waiting, memories};
-use super::stored_tree::{BUNDLES, signed, stored_edge, stored_place, unsigned};
+use super::stored_tree::{BUNDLES, signed, stored_edge, stored_id, unsigned};
 use crate::error::{Error, Result};
 
 const MOST: usize = 10_000;
@@ -138,16 +138,16 @@ async fn add(
     let mut changed = Vec::new();
     for entry in entries {
         bundle::push(&mut last.bytes, entry);
-        for (place, hashes) in edge.append(hashes::leaf(entry.as_bytes())) {
-            changed.push(stored_tile(place, &hashes)?);
+        for (id, hashes) in edge.append(hashes::leaf(entry.as_bytes())) {
+            changed.push(stored_tile(id, &hashes)?);
         }
         if edge.size().is_multiple_of(FULL as u64) {
             let next = StoredTile { level: BUNDLES, tile: last.tile + 1, bytes: Vec::new() };
             changed.push(std::mem::replace(&mut last, next));
         }
     }
-    for (place, hashes) in edge.tiles() {
-        changed.push(stored_tile(place, hashes)?);
+    for (id, hashes) in edge.tiles() {
+        changed.push(stored_tile(id, hashes)?);
     }
     changed.extend(Some(last).filter(|last| !last.bytes.is_empty()));
     Ok(changed)
@@ -161,7 +161,7 @@ fn entry_of(waiting: &Waiting, now: DateTime<Utc>) -> Result<String> {
     Ok(entry::publication(kind, &sha256, waiting.published_at.unwrap_or(now)))
 }
 
-fn stored_tile(place: Place, hashes: &[Hash]) -> Result<StoredTile> {
-    let (level, tile) = stored_place(place)?;
+fn stored_tile(id: TileId, hashes: &[Hash]) -> Result<StoredTile> {
+    let (level, tile) = stored_id(id)?;
     Ok(StoredTile { level, tile, bytes: hashes.concat() })
 }

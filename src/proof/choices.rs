@@ -1,6 +1,9 @@
 //! Adds choices to the log: all choices since the last round become one entry, the root of a Merkle
-//! tree of their leaves. Pending choices are marked by a flag, so that none is skipped, whatever
-//! the commit order.
+//! tree of their leaves. The leaves are written in `receipts/store/insertion.rs` and
+//! `receipts/store/leaves.rs`. Pending ones have no epoch yet, so that none is skipped, whatever the
+//! commit order.
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -8,6 +11,7 @@ use tokio::task::spawn_blocking;
 
 use super::format::entry;
 use super::format::epoch::{Epoch, to_bytes};
+use super::format::hashes;
 use super::store::epochs::{self, NewEpoch};
 use crate::error::{Error, Result};
 
@@ -26,10 +30,15 @@ pub(super) async fn append(
     let leaves = waiting.hashes;
     // Takes up to a tenth of a second for a hundred thousand, so it must not block other tasks.
     let epoch = spawn_blocking(move || Epoch::of(&leaves)).await.map_err(Error::internal)?;
+    let epoch = Arc::new(epoch);
+    // The tree is hashed while PostgreSQL stores its leaves: each takes about as long as the other.
+    let hashed = Arc::clone(&epoch);
+    let hashing = spawn_blocking(move || hashed.tops());
     let groups = epoch.groups.iter().map(|group| to_bytes(group)).collect::<Vec<_>>();
-    let new =
-        NewEpoch { entry: number, sealed_at: now, seed: &epoch.seed, tops: &epoch.tops.concat() };
-    epochs::insert_epoch(connection, &new, &groups).await?;
+    epochs::insert_groups(connection, number, &groups).await?;
     epochs::update_appended(connection, number, &waiting.batches).await?;
-    Ok(Some(entry::choices(&epoch.root(), now)))
+    let tops = hashing.await.map_err(Error::internal)?;
+    let new = NewEpoch { entry: number, sealed_at: now, seed: &epoch.seed, tops: &tops.concat() };
+    epochs::insert_epoch(connection, &new).await?;
+    Ok(Some(entry::choices(&hashes::complete(&tops), now)))
 }

@@ -21,8 +21,9 @@ struct Known {
 }
 
 impl Log {
-    /// Fails unless the tree with this edge extends every state that this node stored, witnesses returned, or
-    /// other nodes reported, or if another file is ahead of this node, unless that file's node is running.
+    /// Fails if the tree with this edge does not extend a known state: one that this node has stored, that a
+    /// witness has returned or that another node has reported. Also fails if the file of another node is ahead
+    /// of this node, except while that other node is running.
     pub(super) async fn check(
         &self,
         connection: &mut PgConnection,

@@ -5,12 +5,14 @@ use tokio::sync::Notify;
 
 use super::cosigning::witnesses::Witnesses;
 use super::format::checkpoint::Checkpoint;
-use super::format::note::{Note, NoteError, Signer};
+use super::format::note::{Note, NoteError, NoteSigner};
 use super::format::tile::Address;
 use super::guard::Guard;
 use super::pause::Pause;
+use crate::config::Config;
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, Cache};
+use crate::infra::metrics::Metrics;
 
 const TILE_CACHE: u64 = 4 << 20;
 /// Time for which a checkpoint is served without reading the database again.
@@ -33,7 +35,7 @@ pub struct Log {
 
 pub(super) struct LogKey {
     pub(super) origin: String,
-    pub(super) signer: Signer,
+    pub(super) signer: NoteSigner,
     /// The origin of the first log; later ones append a number.
     first_origin: String,
     pub(super) number: u32,
@@ -71,9 +73,9 @@ impl Log {
         let weigh = |bytes: &Arc<[u8]>| u32::try_from(bytes.len() + 100).unwrap_or(u32::MAX);
         let bounds = Bounds { max_weight: TILE_CACHE, weigh, life: None };
         Self {
-            key: find_key(&infra).map(Arc::new),
+            key: find_key(&infra.config, &infra.base_host()).map(Arc::new),
             guard: Arc::new(Guard::new(infra.config.log_state.clone())),
-            witnesses: Arc::new(find_witnesses(&infra)),
+            witnesses: Arc::new(find_witnesses(&infra.config, &infra.metrics)),
             appended: Arc::default(),
             pieces: Cache::new(bounds),
             checkpoint: Cache::new(Bounds::entries(1, Some(CHECKPOINT_LIFE))),
@@ -114,7 +116,7 @@ impl Log {
         match &self.key {
             Some(key) => {
                 let (origin, key) = (key.origin.as_str(), key.signer.verifier().to_string());
-                tracing::info!(origin, key, "what is published is added to the log");
+                tracing::info!(origin, key, "entries are appended to the log");
                 if !self.guard.has_file() && !self.has_witnesses() {
                     tracing::warn!("{FORGETFUL}");
                 }
@@ -123,7 +125,7 @@ impl Log {
                     tracing::info!(witnesses, "the log is cosigned by witnesses");
                 }
             }
-            None => tracing::info!("there is no log of what is published: LOG_KEY is not set"),
+            None => tracing::info!("the transparency log is off: LOG_KEY is not set"),
         }
     }
 }
@@ -131,18 +133,18 @@ impl Log {
 const FORGETFUL: &str = "neither LOG_STATE nor LOG_WITNESSES is set: nothing outside the database remembers \
     what was signed of the log, so a database from a backup would be signed in a second way";
 
-fn find_witnesses(infra: &Infra) -> Witnesses {
-    let witnesses = Witnesses::from_config(&infra.config).unwrap_or_default();
-    witnesses.asked.iter().for_each(|witness| infra.metrics.log.expect_witness(&witness.name));
+fn find_witnesses(config: &Config, metrics: &Metrics) -> Witnesses {
+    let witnesses = Witnesses::from_config(config).unwrap_or_default();
+    witnesses.asked.iter().for_each(|witness| metrics.log.expect_witness(&witness.name));
     witnesses
 }
 
-fn find_key(infra: &Infra) -> Option<LogKey> {
-    let seed = hex::decode(infra.config.log_key.as_ref()?.expose()).ok()?;
-    let number = infra.config.log_number;
-    let first_origin = format!("{}{}", infra.base_host(), path_of(1));
-    let origin = format!("{}{}", infra.base_host(), path_of(number));
-    let signer = Signer::new(&origin, &seed)?;
+fn find_key(config: &Config, own_host: &str) -> Option<LogKey> {
+    let seed = hex::decode(config.log_key.as_ref()?.expose()).ok()?;
+    let number = config.log_number;
+    let first_origin = format!("{own_host}{}", path_of(1));
+    let origin = format!("{own_host}{}", path_of(number));
+    let signer = NoteSigner::new(&origin, &seed)?;
     Some(LogKey { origin, signer, first_origin, number })
 }
 

@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 use super::format::bundle;
 use super::format::epoch::{from_bytes, group_of, way_of};
 use super::format::hashes::{self, Hash};
-use super::format::path::{self, Nodes, place_of};
-use super::format::tile::{FULL, Place};
+use super::format::path::{self, Nodes, tile_of};
+use super::format::tile::{FULL, TileId};
 use super::format::tlog_proof::TlogProof;
 use super::log::Log;
 use super::store::{self, epochs};
-use super::stored_tree::{BUNDLES, signed, stored_place};
+use super::stored_tree::{BUNDLES, signed, stored_id};
 use crate::error::{Error, Result};
 
 /// Delay in seconds after which pending data are usually in the log.
@@ -112,8 +112,8 @@ impl State {
         let path = find_path(connection, path).await?.ok_or(NOT_SEALED_YET)?;
         let full = FULL as u64;
         let bundle = store::find_tile(connection, BUNDLES, signed(index / full)?).await?;
-        let place = usize::try_from(index % full).map_err(Error::internal)?;
-        let entry = bundle.as_deref().and_then(|bundle| bundle::nth(bundle, place));
+        let position = usize::try_from(index % full).map_err(Error::internal)?;
+        let entry = bundle.as_deref().and_then(|bundle| bundle::nth(bundle, position));
         let entry = entry.ok_or_else(|| Error::internal("the log has lost an entry"))?;
         let proof = TlogProof { extra, index, path, checkpoint: self.note.clone() };
         Ok(LogProof {
@@ -146,24 +146,24 @@ async fn find_path(
     connection: &mut PgConnection,
     path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>,
 ) -> Result<Option<Vec<Hash>>> {
-    let Some(places) = needed(&path) else { return Ok(None) };
-    let places = places.into_iter().map(stored_place).collect::<Result<Vec<_>>>()?;
-    let stored = store::list_tiles(connection, &places).await?;
+    let Some(ids) = needed(&path) else { return Ok(None) };
+    let ids = ids.into_iter().map(stored_id).collect::<Result<Vec<_>>>()?;
+    let stored = store::list_tiles(connection, &ids).await?;
     let tiles = stored.into_iter().map(|tile| ((tile.level, tile.tile), tile.bytes));
     let tiles = tiles.collect::<HashMap<_, _>>();
     let node = |level, index| {
-        let (place, range) = place_of(level, index);
-        let (hashes, _) = tiles.get(&stored_place(place).ok()?)?.as_chunks::<32>();
+        let (id, range) = tile_of(level, index);
+        let (hashes, _) = tiles.get(&stored_id(id).ok()?)?.as_chunks::<32>();
         hashes.get(range).map(hashes::complete)
     };
     path(&node).map(Some).ok_or_else(|| Error::internal("the log has lost a tile"))
 }
 
-fn needed(path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>) -> Option<Vec<Place>> {
-    let places = RefCell::new(Vec::new());
+fn needed(path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>) -> Option<Vec<TileId>> {
+    let ids = RefCell::new(Vec::new());
     path(&|level, index| {
-        places.borrow_mut().push(place_of(level, index).0);
+        ids.borrow_mut().push(tile_of(level, index).0);
         Some([0; 32])
     })?;
-    Some(places.into_inner())
+    Some(ids.into_inner())
 }

@@ -2,14 +2,14 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use tokio::time::timeout;
 
 use super::format::entry::Kind;
 use super::format::hashes::Hash;
 use super::store;
+use crate::clock::Clock;
 use crate::error::Result;
-use crate::infra::Infra;
 
 const TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -51,15 +51,15 @@ pub async fn find_entries(
 }
 
 /// Like [`note`], while a visitor is waiting: `false` if it did not succeed in time.
-pub async fn note_in_passing(infra: &Infra, kind: Kind, sha256: &Hash) -> bool {
+pub async fn note_in_passing(pool: &PgPool, clock: &Clock, kind: Kind, sha256: &Hash) -> bool {
     let noting = async {
-        let mut connection = infra.pool.acquire().await?;
-        note(&mut connection, kind, sha256, infra.clock.now()).await
+        let mut connection = pool.acquire().await?;
+        note(&mut connection, kind, sha256, clock.now()).await
     };
     match timeout(TIMEOUT, noting).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
-            tracing::warn!(%error, kind = kind.as_str(), "a publication could not be noted");
+            tracing::warn!(%error, kind = kind.as_str(), "a publication could not be recorded for the log");
             false
         }
         Err(_) => false,

@@ -23,8 +23,8 @@ impl Log {
         Ok(behind.all(|memory| self.guard.has_stopped(&memory.id)))
     }
 
-    /// Publishes a state with its cosignatures, unless a larger one is published. Before the last
-    /// witness was asked (`is_last`), they must satisfy the policy.
+    /// Publishes a state with its cosignatures, unless a larger one is published. While witnesses
+    /// have yet to answer (`is_last` is false), the cosignatures must satisfy the trust policy.
     pub(super) async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
         let mut transaction = self.infra.pool.begin().await?;
         let shown = stored::lock_published(&mut transaction).await?;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::format::bundle;
 use super::format::note::{Note, Verifier};
-use super::format::policy::Policy;
+use super::format::policy::TrustPolicy;
 use super::format::tile::{Address, parse_level};
 use super::log::{Log, path_of};
 use super::store;
@@ -40,7 +40,7 @@ impl Log {
         Ok(format!("log {key} {address}\n{}", self.witnesses.policy))
     }
 
-    pub fn trust(&self) -> Result<Policy> {
+    pub fn trust(&self) -> Result<TrustPolicy> {
         Ok(self.witnesses.policy.for_log(self.verifier()?.clone()))
     }
 

@@ -2,27 +2,27 @@ use std::collections::HashMap;
 
 use sqlx::PgConnection;
 
-use super::format::tile::Place;
-use super::format::tree::{Edge, edge_places};
+use super::format::tile::TileId;
+use super::format::tree::{Edge, edge_tiles};
 use super::store;
 use crate::error::{Error, Result};
 
 pub const BUNDLES: i16 = -1;
 
 pub async fn stored_edge(connection: &mut PgConnection, size: u64) -> Result<Edge> {
-    let places = edge_places(size).map(stored_place).collect::<Result<Vec<_>>>()?;
-    let stored = store::list_tiles(connection, &places).await?;
+    let ids = edge_tiles(size).map(stored_id).collect::<Result<Vec<_>>>()?;
+    let stored = store::list_tiles(connection, &ids).await?;
     let stored = stored.into_iter().map(|tile| ((tile.level, tile.tile), tile.bytes));
     let stored = stored.collect::<HashMap<_, _>>();
-    let hashes = |place| {
-        let (bytes, _) = stored.get(&stored_place(place).ok()?)?.as_chunks::<32>();
+    let hashes = |id| {
+        let (bytes, _) = stored.get(&stored_id(id).ok()?)?.as_chunks::<32>();
         Some(bytes.to_vec())
     };
     Edge::of(size, hashes).ok_or_else(|| Error::internal("the log has lost a tile"))
 }
 
-pub fn stored_place(place: Place) -> Result<(i16, i64)> {
-    Ok((place.level.into(), signed(place.index)?))
+pub fn stored_id(id: TileId) -> Result<(i16, i64)> {
+    Ok((id.level.into(), signed(id.index)?))
 }
 
 pub fn signed(number: u64) -> Result<i64> {

@@ -6,7 +6,7 @@ use super::format::note::NoteError;
 use super::quoting::quoted;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Part {
+pub enum ProofPart {
     #[error("the choice")]
     Choice,
     #[error("the published {0}")]
@@ -24,23 +24,23 @@ pub enum Broken {
     #[error(
         "The proof of {0} cannot be read: its number, its path or its other lines were changed."
     )]
-    Lines(Part),
+    Lines(ProofPart),
     #[error("The state of the log under {0} is broken: {1}.")]
-    Checkpoint(Part, NoteError),
+    Checkpoint(ProofPart, NoteError),
     #[error("The state of the log under {0} is that of another log.")]
-    Origin(Part),
+    Origin(ProofPart),
     #[error("The entry of {0} names no time.")]
-    Time(Part),
+    Time(ProofPart),
     #[error("The cosignature of {name} on the state of the log under {0} was changed.", name = quoted(.1))]
-    Cosignature(Part, String),
+    Cosignature(ProofPart, String),
     #[error(
         "Too few of the witnesses that are wanted have cosigned the state of the log under {0}: {1}."
     )]
-    Quorum(Part, usize),
+    Quorum(ProofPart, usize),
     #[error(
         "The entry of {0} is not in the log that was signed: the entry, its number or its path was changed."
     )]
-    Entry(Part),
+    Entry(ProofPart),
     #[error("The salt was changed.")]
     Salt,
     #[error(

@@ -15,11 +15,11 @@ use super::format::entry;
 use super::format::hashes::{self, Hash};
 use super::format::note::{Note, NoteError, Verifier};
 use super::format::path::{goes_on, root_of_inclusion};
-use super::format::policy::Policy;
+use super::format::policy::TrustPolicy;
 use super::format::tlog_proof::TlogProof;
 use super::format::watch_report::{WatchResult, sha256};
 use super::timestamp::stamped::{Stamped, time_of_token};
-use super::verdict::{Broken, Part, ProofVerdict};
+use super::verdict::{Broken, ProofPart, ProofVerdict};
 use super::words::{self, Cosigned, Found};
 use crate::types::json::strict::{self, Object};
 
@@ -83,24 +83,24 @@ struct Growth {
     path: Vec<String>,
 }
 
-pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
+pub fn verify(file: &str, trusted: &TrustPolicy, kept: Option<&str>) -> ProofVerdict {
     let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
     read.and_then(|file| evaluate(&file, trusted, kept)).into()
 }
 
-fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String>, Broken> {
+fn evaluate(file: &File, trusted: &TrustPolicy, kept: Option<&str>) -> Result<Vec<String>, Broken> {
     if file.format != FORMAT {
         return Err(Broken::Form);
     }
     let growth = file.growth.as_ref().map(|Object(growth)| GrowthPath::read(growth)).transpose()?;
     let Object(Proof { entry, tlog_proof }) = &file.choices;
-    let (proof, signed) = evaluate_entry(Part::Choice, entry, tlog_proof, trusted)?;
+    let (proof, signed) = evaluate_entry(ProofPart::Choice, entry, tlog_proof, trusted)?;
     let mut found = evaluate_choice(file, entry, &proof)?;
-    let Signed { state: signed, cosigned, strangers } = signed;
+    let Signed { state: signed, cosigned, other_keys } = signed;
     (found.log, found.size) = (signed.origin.clone(), signed.size);
-    (found.cosigned, found.strangers) = (cosigned, strangers);
+    (found.cosigned, found.other_keys) = (cosigned, other_keys);
     evaluate_words(file, trusted, &mut found)?;
-    evaluate_watch_reports(file, trusted, &mut found)?;
+    evaluate_reports(file, trusted, &mut found)?;
     found.stamped = evaluate_timestamp(file, trusted, &found)?;
     if let Some(kept) = kept {
         found.kept = Some(evaluate_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
@@ -112,14 +112,14 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
 struct Signed {
     state: Checkpoint,
     cosigned: Vec<Cosigned>,
-    strangers: usize,
+    other_keys: usize,
 }
 
 fn evaluate_entry(
-    part: Part,
+    part: ProofPart,
     entry: &str,
     proof: &str,
-    trusted: &Policy,
+    trusted: &TrustPolicy,
 ) -> Result<(TlogProof, Signed), Broken> {
     let proof = TlogProof::parse(proof).ok_or_else(|| Broken::Lines(part.clone()))?;
     let signed = evaluate_state(&part, &proof.checkpoint, trusted)?;
@@ -131,7 +131,7 @@ fn evaluate_entry(
 }
 
 /// Verifies that a state is signed by one of the logs, and by a quorum of witnesses.
-fn evaluate_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Broken> {
+fn evaluate_state(part: &ProofPart, note: &str, trusted: &TrustPolicy) -> Result<Signed, Broken> {
     let broken = |error| Broken::Checkpoint(part.clone(), error);
     let state = open(note, &trusted.logs, broken)?.ok_or_else(|| Broken::Origin(part.clone()))?;
     let note = Note::parse(note).map_err(broken)?;
@@ -147,8 +147,8 @@ fn evaluate_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, B
     if !trusted.is_met(|witness| cosigned.iter().any(|found| found.of == witness.name)) {
         return Err(Broken::Quorum(part.clone(), cosigned.len()));
     }
-    let strangers = note.signatures.len().saturating_sub(1 + cosigned.len());
-    Ok(Signed { state, cosigned, strangers })
+    let other_keys = note.signatures.len().saturating_sub(1 + cosigned.len());
+    Ok(Signed { state, cosigned, other_keys })
 }
 
 /// The checkpoint signed by one of the keys; `None` if it is not a state of the key's own log.
@@ -185,7 +185,7 @@ fn evaluate_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found,
     let leaf = leaf_of(salt, &statement);
     let root = root_of_inclusion(leaf, index, size, path).filter(|_| rest.is_empty());
     let at = root.and_then(|root| entry::time_of_choices(entry, &root)).ok_or(Broken::Choice)?;
-    let at = entry::time(at).ok_or(Broken::Time(Part::Choice))?;
+    let at = entry::time(at).ok_or(Broken::Time(ProofPart::Choice))?;
     let Object(Statement { receipt, shown }) = &file.statement;
     Ok(Found::new(receipt.clone(), shown.clone(), &at))
 }
@@ -195,7 +195,7 @@ pub fn leaf_of(salt: &[u8], statement: &[u8]) -> Hash {
     hashes::leaf(&[salt, statement].concat())
 }
 
-fn evaluate_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+fn evaluate_words(file: &File, trusted: &TrustPolicy, found: &mut Found) -> Result<(), Broken> {
     if let Some(policy) = &file.policy {
         let policy = serde_json_canonicalizer::to_vec(policy).map_err(|_| Broken::Form)?;
         if found.names("policy") != Some(&*sha256(&policy)) {
@@ -211,7 +211,7 @@ fn evaluate_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<()
     }
     for Object(Publication { kind, entry, tlog_proof }) in &file.publications {
         let named = found.names(kind).ok_or_else(|| Broken::Foreign(kind.clone()))?.to_owned();
-        let part = || Part::Publication(kind.clone());
+        let part = || ProofPart::Publication(kind.clone());
         let (proof, _) = evaluate_entry(part(), entry, tlog_proof, trusted)?;
         let at = entry::time_of_publication(entry, kind, &named).filter(|_| proof.extra.is_none());
         let at = at.ok_or_else(|| Broken::Foreign(kind.clone()))?;
@@ -225,15 +225,15 @@ fn evaluate_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<()
 }
 
 /// Verifies that each report is signed by the watcher that it names, and that its hash is in the log.
-fn evaluate_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+fn evaluate_reports(file: &File, trusted: &TrustPolicy, found: &mut Found) -> Result<(), Broken> {
     let mut known = HashSet::new();
     for Object(included) in file.watch_reports.iter().flatten() {
         let WatchReport { report, note, entry, tlog_proof } = included;
-        let (proof, _) = evaluate_entry(Part::WatchReport, entry, tlog_proof, trusted)?;
+        let (proof, _) = evaluate_entry(ProofPart::WatchReport, entry, tlog_proof, trusted)?;
         let hash = sha256(report.as_bytes());
         let at = entry::time_of_publication(entry, "watch", &hash);
         let at = at.filter(|_| proof.extra.is_none()).ok_or(Broken::WatchReport)?;
-        let at = entry::time(at).ok_or(Broken::Time(Part::WatchReport))?;
+        let at = entry::time(at).ok_or(Broken::Time(ProofPart::WatchReport))?;
         let result = WatchResult::read(report, note).ok_or(Broken::Watcher)?;
         if !known.insert(hash) {
             return Err(Broken::WatchReportTwice);
@@ -246,12 +246,12 @@ fn evaluate_watch_reports(file: &File, trusted: &Policy, found: &mut Found) -> R
 /// Verifies that the timestamp covers a state of the log with the choice; returns its time and size.
 fn evaluate_timestamp(
     file: &File,
-    trusted: &Policy,
+    trusted: &TrustPolicy,
     found: &Found,
 ) -> Result<Option<(String, u64)>, Broken> {
     let Some(Object(Stamped { token, tlog_proof })) = &file.timestamp else { return Ok(None) };
     let entry = &file.choices.0.entry;
-    let (proof, signed) = evaluate_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
+    let (proof, signed) = evaluate_entry(ProofPart::Timestamp, entry, tlog_proof, trusted)?;
     let time = time_of_token(token, &proof.checkpoint).filter(|_| proof.extra.is_none());
     let time = time.ok_or(Broken::Timestamp)?;
     if found.recorded_at().is_some_and(|recorded| time.is_before(recorded)) {

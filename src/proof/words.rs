@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub(super) stamped: Option<(String, u64)>,
     pub(super) kept: Option<u64>,
     pub(super) cosigned: Vec<Cosigned>,
-    pub(super) strangers: usize,
+    pub(super) other_keys: usize,
     /// Whether the file contains a consistency proof that was not used.
     pub(super) has_unused_growth: bool,
 }
@@ -117,12 +117,12 @@ fn not_later(found: &Found) -> Option<String> {
 }
 
 fn signers(found: &Found) -> Vec<String> {
-    let Found { log, size, cosigned, strangers, .. } = found;
+    let Found { log, size, cosigned, other_keys, .. } = found;
     let open = "Not proved: that there is no other log of this name, and that its times are right.";
     let state = format!("this state of {} ({size} entries).", quoted(log));
     let mut sentences = Vec::new();
     if cosigned.is_empty() {
-        let who = match strangers {
+        let who = match other_keys {
             0 => "Only the service itself has signed",
             _ => "Of those whom you named only the service itself has signed",
         };
@@ -139,9 +139,9 @@ fn signers(found: &Found) -> Vec<String> {
             "Not proved: that these witnesses and the service do not act together.".to_owned(),
         );
     }
-    if *strangers > 0 {
+    if *other_keys > 0 {
         sentences.push(format!(
-            "Not checked: further signatures under it, by keys that you did not name ({strangers})."
+            "Not checked: further signatures under it, by keys that you did not name ({other_keys})."
         ));
     }
     sentences

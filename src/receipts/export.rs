@@ -8,13 +8,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::days::Times;
-use super::notice_snapshot::Shown;
 use super::proofs::proof_file::{ProofFile, prove_stored};
-use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
-use super::store::reading::{self, Placed};
+use super::store::reading::{self, StoredReceipt};
 use crate::accounts::access::Caller;
 use crate::clock::Timestamp;
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::{Receipt, ReceiptEnvelope};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::exports::ExportPermit;
@@ -22,7 +22,7 @@ use crate::pixels;
 use crate::policies::{self, PolicyVersion};
 use crate::proof::log::Log;
 use crate::types::host::SiteHost;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::types::parameter::wrong;
 use crate::types::text::present;
 use crate::types::text_enum::text_enum;
@@ -89,10 +89,10 @@ struct Export {
     /// Receipts recorded after the start of the export are left out.
     last_seq: i64,
     times: Times,
-    at: Place,
+    cursor: Cursor,
 }
 
-enum Place {
+enum Cursor {
     PoliciesAfter(i32),
     /// The time of a receipt and its position.
     ReceiptsAfter(DateTime<Utc>, i64),
@@ -112,7 +112,7 @@ text_enum! {
 
 /// The pixel and the UTC days to export; either end may be open.
 pub struct ExportRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub from: Option<String>,
     pub to: Option<String>,
     /// `true` for receipts with their proofs.
@@ -131,13 +131,13 @@ pub async fn export(
     let infra = &receipts.infra;
     let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
     let proofs = log_for(receipts, request.proofs.as_deref())?;
-    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let pixel_id = pixels::setup::find_for(&infra.pool, caller, &request.pixel_id).await?.pixel_id;
     let permit = infra.exports.take(caller.account_id())?;
     let mut connection = infra.read_pool.acquire().await?;
     let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
     drop(connection);
-    let (infra, at) = (infra.clone(), Place::PoliciesAfter(0));
-    let mut export = Export { infra, _permit: permit, proofs, pixel_id, last_seq, times, at };
+    let (infra, cursor) = (infra.clone(), Cursor::PoliciesAfter(0));
+    let mut export = Export { infra, _permit: permit, proofs, pixel_id, last_seq, times, cursor };
     let first = export.next_lines().await?;
     let rest = stream::unfold(export, |mut export| async {
         let lines = match export.next_lines().await {
@@ -167,10 +167,10 @@ pub fn neither_true_nor_false() -> Error {
 impl Export {
     /// The lines of the next page; `None` at the end.
     async fn next_lines(&mut self) -> Result<Option<Vec<u8>>> {
-        match self.at {
-            Place::PoliciesAfter(version) => self.policies(version).await.map(Some),
-            Place::ReceiptsAfter(time, seq) => self.receipts(time, seq).await.map(Some),
-            Place::End => Ok(None),
+        match self.cursor {
+            Cursor::PoliciesAfter(version) => self.policies(version).await.map(Some),
+            Cursor::ReceiptsAfter(time, seq) => self.receipts(time, seq).await.map(Some),
+            Cursor::End => Ok(None),
         }
     }
 
@@ -180,9 +180,9 @@ impl Export {
         let page =
             policies::list_policies(&mut connection, &self.pixel_id, after, page.0, page.1).await?;
         drop(connection);
-        self.at = match page.last() {
-            Some(last) => Place::PoliciesAfter(last.version),
-            None => Place::ReceiptsAfter(self.times.from, 0),
+        self.cursor = match page.last() {
+            Some(last) => Cursor::PoliciesAfter(last.version),
+            None => Cursor::ReceiptsAfter(self.times.from, 0),
         };
         let mut lines = Vec::new();
         for version in &page {
@@ -200,12 +200,12 @@ impl Export {
             reading::list_exported(&mut held, pixel_id, self.times, after, last, limit).await?;
         drop(held);
         let mut lines = Vec::new();
-        self.at = Place::End;
-        for Placed { signed, shown, seq } in page {
-            let reached = Place::ReceiptsAfter(signed.receipt.recorded_at, seq);
+        self.cursor = Cursor::End;
+        for StoredReceipt { signed, shown, seq } in page {
+            let reached = Cursor::ReceiptsAfter(signed.receipt.recorded_at, seq);
             let proof = self.prove(&signed.receipt).await?;
             write_line(&mut lines, &ReceiptLine { envelope: signed.into(), shown, proof })?;
-            self.at = reached;
+            self.cursor = reached;
             if lines.len() >= PIECE_BYTES {
                 break;
             }
@@ -225,7 +225,7 @@ impl Export {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");
         }
-        self.at = Place::End;
+        self.cursor = Cursor::End;
         let mut line = Vec::new();
         match write_line(&mut line, &BrokenOff { error: error.to_string() }) {
             Ok(()) => line,

@@ -12,7 +12,7 @@ pub struct ExportConsent;
 
 impl Capability for ExportConsent {
     const NAME: &'static str = "export_consent";
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = ActiveAccount<Reads>;
     type Input = ExportRequest;
     type Output = Lines;

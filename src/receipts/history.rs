@@ -7,8 +7,6 @@ use uuid::Uuid;
 
 use super::check::check_request::Subject;
 use super::check::{self, LatestReceipt, Reason};
-use super::notice_snapshot::Shown;
-use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::history::{self, ReceiptWithSnapshot};
 use super::test_choices;
@@ -16,10 +14,13 @@ use crate::accounts::access::Anybody;
 use crate::accounts::capability::Capability;
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::{Receipt, ReceiptEnvelope};
 use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::limits::per_client::Limit;
 use crate::policies::configuration::policy_url;
 use crate::types::host::PageUrl;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{PixelRef, VisitorId};
 use crate::types::paging::{Page, wanted_start};
 use crate::types::text::present;
@@ -30,11 +31,11 @@ const MAX_CHOICES: u16 = 200;
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct HistoryRequest {
     /// The pixel's id or one of its aliases.
-    #[schema(example = "Zr5LxN2h3vTqYb0wKd8m")]
-    pub pixel_id: String,
+    #[schema(value_type = String, example = "Zr5LxN2h3vTqYb0wKd8m")]
+    pub pixel_id: IdParam<PixelRef>,
     /// The visitor's id, as the consent tag made it.
-    #[schema(example = "v-0wKd8mZr5LxN2h3vTqYb")]
-    pub visitor_id: String,
+    #[schema(value_type = String, example = "v-0wKd8mZr5LxN2h3vTqYb")]
+    pub visitor_id: IdParam<VisitorId>,
     /// The `next_before` of the previous page; left out for the newest choices.
     pub before: Option<String>,
 }
@@ -98,7 +99,7 @@ impl Capability for ReadConsentHistory {
          and the notice that each answered. Needs no key.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Histories);
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = HistoryRequest;
     type Output = History;
@@ -112,12 +113,9 @@ impl Capability for ReadConsentHistory {
             Some(text) => Some(text.parse::<Uuid>().map_err(|_| wrong_before())?),
             None => None,
         };
-        let pixel = PixelRef::parse(&request.pixel_id);
-        let check = check::find_and_evaluate(
-            receipts,
-            Subject { visitor_id: VisitorId::parse(&request.visitor_id), required: None, pixel },
-        )
-        .await?;
+        let (pixel, visitor_id) = (request.pixel_id.into_id(), request.visitor_id.into_id());
+        let subject = Subject { pixel, visitor_id, required: None };
+        let check = check::find_and_evaluate(receipts, subject).await?;
         let Some(latest) = &check.latest else { return Ok(History::NONE) };
         let page = Page::of(before, MAX_CHOICES);
         let mut choices = list_up_to(receipts, latest, page).await?;
@@ -152,10 +150,10 @@ async fn list_up_to(
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let newest = &latest.envelope.receipt;
     if newest.is_test() {
-        let mut choices = test_choices::list_like(&receipts.infra, newest).await?;
+        let mut choices = test_choices::list_like(&receipts.infra.pool, newest).await?;
         if let Some(before) = page.start {
             let known = choices.iter().position(|signed| signed.receipt.receipt_id == before);
-            choices = choices.split_off(known.map_or(choices.len(), |place| place + 1));
+            choices = choices.split_off(known.map_or(choices.len(), |index| index + 1));
         }
         return Ok(choices.into_iter().map(|signed| (signed, None)).collect());
     }
@@ -176,7 +174,7 @@ async fn site_of(receipts: &Receipts, newest: &Receipt) -> Result<String> {
 fn with_notice(receipts: &Receipts, (signed, shown): ReceiptWithSnapshot) -> PastChoice {
     let Receipt { pixel_id, policy_hash, .. } = &signed.receipt;
     let language = shown.as_ref().map(|shown| format!("&lang={}", shown.language));
-    let notice = policy_url(&receipts.infra, pixel_id);
+    let notice = policy_url(receipts.infra.base_url(), pixel_id);
     let policy_url = format!("{notice}?hash={policy_hash}{}", language.unwrap_or_default());
     PastChoice { envelope: signed.into(), shown, policy_url }
 }

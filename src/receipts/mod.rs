@@ -2,25 +2,21 @@
 
 pub mod check;
 pub mod cluster;
+pub mod consent_log;
 pub mod daily_counts;
 pub mod days;
 pub mod export;
 pub mod export_consent;
 pub mod history;
-pub mod log;
 pub mod log_query;
-pub mod notice_snapshot;
 pub mod proofs;
-pub mod receipt;
 pub mod record;
 pub mod records;
 pub mod service;
-pub mod signing;
 pub mod storage;
 mod store;
 pub mod table;
 pub mod test_choices;
-pub mod user_action;
 
 pub(crate) use store::ends::with_end;
 pub use store::erasure::{
@@ -29,7 +25,8 @@ pub use store::erasure::{
     wait_for_recorders,
 };
 pub use store::latest::LatestConsent;
-pub use store::latest_of_pixels::{NamedQuestion, find_named, list_latest};
-pub use store::reading::{Placed, find_last_seq, list_receipts_after, list_receipts_at};
+pub use store::latest_of_pixels::{NamedQuestion, list_latest};
+pub use store::named_pixels::find_named;
+pub use store::reading::{StoredReceipt, find_last_seq, list_receipts_after, list_receipts_at};
 pub use store::test_receipts::delete_test_receipts_of_visitor;
 pub use store::user_actions::list_by_persons;

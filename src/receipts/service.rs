@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use super::check::latest_consent::ConsentReader;
 use super::cluster::Cluster;
-use super::notice_snapshot::Build;
 use super::record::recorder::Recorder;
 use super::record::script_builds::ScriptBuilds;
 use super::record::writing::Notifiers;
-use super::signing::Signer;
 use super::storage::ReceiptStorage;
+use crate::consent_receipt::notice_snapshot::Build;
+use crate::consent_receipt::signing::ReceiptSigner;
 use crate::infra::Infra;
 use crate::infra::limits::per_pixel::PixelLimits;
 use crate::policies::notice_digests::NoticeDigests;
@@ -19,7 +19,7 @@ use crate::proof::log::Log;
 pub struct Receipts {
     pub infra: Infra,
     pub sites: SiteCache,
-    pub signer: Signer,
+    pub signer: ReceiptSigner,
     pub recorder: Recorder,
     pub reader: ConsentReader,
     pub storage: Arc<dyn ReceiptStorage>,
@@ -41,7 +41,7 @@ impl Receipts {
         let storage: Arc<dyn ReceiptStorage> =
             Arc::new(Cluster::new(&infra.database, metrics.clone(), notifiers));
         Self {
-            signer: Signer::new(&infra.config.receipt_secrets),
+            signer: ReceiptSigner::new(&infra.config.receipt_secrets),
             recorder: Recorder::start(&infra.database, metrics.clone(), storage.clone()),
             reader: ConsentReader::start(&infra.database, &storage),
             storage,

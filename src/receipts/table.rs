@@ -1,8 +1,8 @@
+use super::consent_log::{ConsentEvent, ConsentLog};
 use super::daily_counts::stats::{DayCounts, Stats};
-use super::log::{ConsentEvent, ConsentLog};
-use super::notice_snapshot::Digest;
-use super::user_action::{Act, Seen};
 use crate::clock::rfc3339;
+use crate::consent_receipt::notice_snapshot::Digest;
+use crate::consent_receipt::user_action::{Act, Seen};
 use crate::error::Result;
 use crate::types::consent::{Granted, Purpose};
 use crate::types::csv;

@@ -3,13 +3,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgPool;
 
-use super::receipt::{Receipt, SignedReceipt};
 use super::store::latest::LatestConsent;
 use super::store::test_receipts::{self as store, TestReceipt};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
+use crate::consent_receipt::receipt::{Receipt, SignedReceipt};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
@@ -23,11 +24,11 @@ const LISTED: i64 = 20;
 
 /// Stores a choice, or finds the stored one that it repeats; `None` for a pixel that is gone.
 pub(super) async fn record(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     test: TestReceipt,
 ) -> Result<Option<SignedReceipt>> {
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     if store::insert_test_receipt(&mut connection, pixel_id, &test).await? {
         store::delete_surplus(&mut connection, pixel_id, KEPT).await?;
         return Ok(Some(test.signed));
@@ -39,11 +40,11 @@ pub(super) async fn record(
 }
 
 pub(super) async fn find_latest(
-    infra: &Infra,
+    pool: &PgPool,
     site: &Site,
     visitor_id: &VisitorId,
 ) -> Result<Option<LatestConsent>> {
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let pixel_id = &site.pixel.pixel_id;
     let found = store::list_of_visitor(&mut connection, pixel_id, visitor_id, 1).await?;
     Ok(found.into_iter().next().map(|TestReceipt { signed, expires_at, .. }| LatestConsent {
@@ -56,9 +57,9 @@ pub(super) async fn find_latest(
 }
 
 /// The test choices of the visitor of a test receipt, newest first.
-pub(super) async fn list_like(infra: &Infra, newest: &Receipt) -> Result<Vec<SignedReceipt>> {
+pub(super) async fn list_like(pool: &PgPool, newest: &Receipt) -> Result<Vec<SignedReceipt>> {
     let Some(pixel_id) = newest.pixel_id.tested() else { return Ok(Vec::new()) };
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let found =
         store::list_of_visitor(&mut connection, &pixel_id, &newest.visitor_id, KEPT).await?;
     Ok(found.into_iter().map(|test| test.signed).collect())
@@ -75,7 +76,7 @@ pub struct ReadTestChoices;
 
 impl Capability for ReadTestChoices {
     const NAME: &'static str = "read_test_choices";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
     type Output = TestChoices;
@@ -89,7 +90,7 @@ impl Capability for ReadTestChoices {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<TestChoices> {
-        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let found = store::list_of_pixel(&mut connection, &pixel_id, LISTED).await?;
         Ok(TestChoices { receipts: found.into_iter().map(|test| test.signed.receipt).collect() })

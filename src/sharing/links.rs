@@ -9,7 +9,7 @@ use super::view::{NewSharedLink, SharedLinkList, SharedLinkView};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
@@ -20,6 +20,7 @@ use crate::once;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
+use crate::types::ids::PixelParam;
 
 const MAX_LINKS: i64 = 20;
 pub const USUAL_DAYS: i64 = 30;
@@ -57,7 +58,7 @@ impl Capability for CreateSharedLink {
         "Create a shared link",
         "Makes a link that shows the site's numbers, read-only, to whoever has it. Shown once.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OnPixel<SharedLinkRequest>;
     type Output = NewSharedLink;
@@ -72,7 +73,7 @@ impl Capability for CreateSharedLink {
         OnPixel { pixel_id, input }: OnPixel<SharedLinkRequest>,
     ) -> Result<NewSharedLink> {
         let life = input.life()?;
-        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &pixel_id).await?.pixel_id;
         let mut transaction = infra.pool.begin().await?;
         let pixel = lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let now = infra.clock.now();
@@ -97,11 +98,11 @@ impl Capability for CreateSharedLink {
             expires_at,
         };
         store::insert_link(&mut transaction, &new).await?;
-        let (kind, subject) = (EventKind::SharedLinkCreated, Some(pixel_id.as_str()));
+        let (kind, subject) = (ActivityKind::SharedLinkCreated, Some(pixel_id.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         let url = format!("{}/shared/{}", infra.base_url(), token.expose());
         let made = NewSharedLink { link, token: token.expose().to_owned(), url };
-        once::keep(infra, &mut transaction, Some(201), &made).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &made).await?;
         transaction.commit().await?;
         Ok(made)
     }
@@ -116,7 +117,7 @@ impl Capability for ListSharedLinks {
         "List shared links",
         "Lists the site's links that work: prefix, maker, creation and expiry.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Oversees>;
     type Input = OfPixel;
     type Output = SharedLinkList;
@@ -130,7 +131,7 @@ impl Capability for ListSharedLinks {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<SharedLinkList> {
-        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let mut shared_links = store::list_links(&mut connection, &pixel_id).await?;
         let now = infra.clock.now();
@@ -142,7 +143,7 @@ impl Capability for ListSharedLinks {
 /// A link of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfSharedLink {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// The link's first 12 characters, as `list_shared_links` gives them.
     pub prefix: String,
 }
@@ -165,7 +166,7 @@ impl Capability for RevokeSharedLink {
             .described("Revoke a shared link", "Ends a shared link at once, for good."),
     );
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfSharedLink;
     type Output = RevokedSharedLink;
@@ -179,7 +180,7 @@ impl Capability for RevokeSharedLink {
         caller: Caller,
         OfSharedLink { pixel_id, prefix }: OfSharedLink,
     ) -> Result<RevokedSharedLink> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         if !is_prefix(&prefix) {
             return Err(Error::SharedLinkNotFound);
         }
@@ -188,7 +189,7 @@ impl Capability for RevokeSharedLink {
         if !store::delete_link(&mut transaction, &pixel.pixel_id, &prefix, now).await? {
             return Err(Error::SharedLinkNotFound);
         }
-        let (kind, subject) = (EventKind::SharedLinkRevoked, Some(pixel.pixel_id.as_str()));
+        let (kind, subject) = (ActivityKind::SharedLinkRevoked, Some(pixel.pixel_id.as_str()));
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         transaction.commit().await?;
         Ok(RevokedSharedLink { prefix, revoked: true })

@@ -1,4 +1,4 @@
-use crate::accounts::credentials::secret_hash;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::random_text;
 
 const BEGINNING: &str = "sh_";

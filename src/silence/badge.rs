@@ -1,9 +1,9 @@
 use chrono::{DateTime, Utc};
+use sqlx::PgPool;
 
 use super::store;
 use super::view::SiteVerdict;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::pixels::find_any_pixel;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
@@ -15,9 +15,9 @@ pub struct PublicVerdict {
 }
 
 /// Of a pixel whose owner has turned the page on. All others are not found.
-pub async fn find_public(infra: &Infra, pixel_id: &str) -> Result<PublicVerdict> {
+pub async fn find_public(pool: &PgPool, pixel_id: &str) -> Result<PublicVerdict> {
     let pixel_id = PixelId::parse(pixel_id).ok_or(Error::NotFound)?;
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let pixel = find_any_pixel(&mut connection, &pixel_id).await?.ok_or(Error::NotFound)?;
     let site = store::sites::find_site(&mut connection, &pixel_id).await?;
     if !site.is_public {

@@ -2,23 +2,32 @@
 
 use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
+use sqlx::PgPool;
 
 use super::intake::{Taken, take};
 use super::running::run;
+use super::store::sites::{TakenSite, take_site, update_plan};
 use super::{mails, store};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::find_any_pixel;
-use crate::types::ids::PixelId;
 use crate::watch::RunError;
 
 const DAY: Duration = Duration::days(1);
 /// How long a turn is one node's alone, in case that it dies: longer than any run.
 const TURN: Duration = Duration::minutes(8);
-/// After a run that was not made.
-const AGAIN: Duration = Duration::minutes(30);
 /// Pixels that get their time in one round.
 const MOST_PLANNED: i64 = 10_000;
+
+/// Whether the service watches sites: this node, or another one, which has had the lease within a day.
+pub async fn watches_sites(infra: &Infra) -> Result<bool> {
+    if infra.config.watch_browser.is_some() {
+        return Ok(true);
+    }
+    let mut connection = infra.pool.acquire().await?;
+    store::leases::has_lease_since(&mut connection, infra.clock.now() - DAY).await
+}
 
 /// Gives installed pixels that have none a time for their first watch, somewhere within the next day.
 pub async fn plan(infra: &Infra) -> Result<()> {
@@ -42,8 +51,10 @@ pub async fn watch_due(infra: &Infra) -> Result<()> {
         return Ok(());
     }
     while !infra.shutdown.has_begun()
-        && let Some(lease) = take_lease(infra).await?
+        && let Some(lease) = take_lease(&infra.pool, &infra.clock).await?
     {
+        // Otherwise a node that ends would leave its lease to expire, and nobody would watch until then.
+        let _held = infra.shutdown.hold();
         let watched = watch_next(infra).await;
         let mut connection = infra.pool.acquire().await?;
         store::leases::end_lease(&mut connection, lease, infra.clock.now()).await?;
@@ -54,37 +65,43 @@ pub async fn watch_due(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-async fn take_lease(infra: &Infra) -> Result<Option<DateTime<Utc>>> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
+async fn take_lease(pool: &PgPool, clock: &Clock) -> Result<Option<DateTime<Utc>>> {
+    let mut connection = pool.acquire().await?;
+    let now = clock.now();
     let until = now + TURN;
     Ok(store::leases::take_lease(&mut connection, now, until).await?.then_some(until))
 }
 
 /// Watches the most overdue site; `false` if none is due.
 async fn watch_next(infra: &Infra) -> Result<bool> {
-    let pixel_id = {
+    let taken = {
         let mut connection = infra.pool.acquire().await?;
         let now = infra.clock.now();
-        store::sites::take_site(&mut connection, now, now + DAY).await?
+        take_site(&mut connection, now, now + DAY).await?
     };
-    let Some(pixel_id) = pixel_id else { return Ok(false) };
-    match watch(infra, &pixel_id).await {
+    let Some(taken) = taken else { return Ok(false) };
+    match watch(infra, &taken).await {
         Ok(()) => {}
         // The pixel is gone or has moved meanwhile.
         Err(Error::PixelNotFound) => {}
         Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
         Err(error) => {
+            let TakenSite { pixel_id, failures } = &taken;
             tracing::error!(?error, %pixel_id, "a site could not be watched");
             let mut connection = infra.pool.acquire().await?;
-            let next = infra.clock.now() + AGAIN;
-            store::sites::update_next(&mut connection, &pixel_id, next).await?;
+            let next = infra.clock.now() + pause_after(*failures);
+            update_plan(&mut connection, pixel_id, next, failures.saturating_add(1)).await?;
         }
     }
     Ok(true)
 }
 
-async fn watch(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
+/// Half an hour after the first failure, then twice as long each time, and a day at most.
+fn pause_after(failures: i32) -> Duration {
+    Duration::minutes(30 << failures.clamp(0, 6)).min(DAY)
+}
+
+async fn watch(infra: &Infra, TakenSite { pixel_id, failures }: &TakenSite) -> Result<()> {
     let (pixel, site) = {
         let mut connection = infra.pool.acquire().await?;
         let pixel = find_any_pixel(&mut connection, pixel_id).await?;
@@ -98,15 +115,30 @@ async fn watch(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
         Err(RunError::Shutdown) => {
             let mut connection = infra.pool.acquire().await?;
             let now = infra.clock.now();
-            return store::sites::update_next(&mut connection, pixel_id, now).await;
+            return update_plan(&mut connection, pixel_id, now, *failures).await;
         }
         Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
     };
     let checked = given.check(&pixel.domain)?;
     let _held = infra.shutdown.hold();
     let Taken { mail, .. } = take(infra, &pixel, &given, &checked, true).await?;
+    if *failures > 0 {
+        let mut connection = infra.pool.acquire().await?;
+        update_plan(&mut connection, pixel_id, infra.clock.now() + DAY, 0).await?;
+    }
     match mail {
         Some(mail) => mails::send(infra, &mail).await,
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_become_longer_up_to_a_day() {
+        let minutes = [0, 1, 5, 6, i32::MAX].map(|failures| pause_after(failures).num_minutes());
+        assert_eq!(minutes, [30, 60, 960, 1440, 1440]);
     }
 }

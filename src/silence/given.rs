@@ -7,15 +7,15 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::view::SiteVerdict;
+use crate::browser::site::host_of;
 use crate::error::{Error, Result, wrong_field};
 use crate::proof::format::hashes::Hash;
 use crate::proof::format::watch_report::{SCHEMA, WatchNote, WatchNoteError};
 use crate::types::host::SiteHost;
-use crate::watch::host_of;
-use crate::watch::report::Report;
+use crate::watch::report::{MAX_JSON, Report};
 
 /// The longest `report.json`, in bytes.
-pub const MAX_REPORT: usize = 1 << 20;
+pub const MAX_REPORT: usize = MAX_JSON;
 const MAX_NOTE: usize = 64 << 10;
 
 /// The files of a report, as they were written.

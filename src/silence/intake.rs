@@ -20,7 +20,7 @@ use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
-use crate::types::ids::uuid_v7;
+use crate::types::ids::{PixelParam, uuid_v7};
 
 /// Reports that watchers may submit for a pixel in 24 hours.
 const MAX_PER_DAY: i64 = 100;
@@ -28,7 +28,7 @@ const MAX_PER_DAY: i64 = 100;
 /// A report about the site of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct SubmittedReport {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     #[serde(flatten)]
     pub given: GivenReport,
 }
@@ -39,7 +39,7 @@ pub struct SubmitWatchReport;
 impl Capability for SubmitWatchReport {
     const NAME: &'static str = "submit_watch_report";
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = SubmittedReport;
     type Output = WatchReportView;
@@ -58,7 +58,7 @@ impl Capability for SubmitWatchReport {
         caller: Caller,
         SubmittedReport { pixel_id, given }: SubmittedReport,
     ) -> Result<WatchReportView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let checked = given.check(&pixel.domain)?;
         let Taken { view, mail } = take(infra, &pixel, &given, &checked, false).await?;
         if let Some(mail) = mail {
@@ -66,7 +66,10 @@ impl Capability for SubmitWatchReport {
             let infra = infra.clone();
             tokio::spawn(async move {
                 if let Err(error) = mails::send(&infra, &mail).await {
-                    tracing::error!(?error, "a mail about a site could not be settled");
+                    tracing::error!(
+                        ?error,
+                        "the outcome of a mail about a site could not be stored"
+                    );
                 }
             });
         }
@@ -125,7 +128,7 @@ pub async fn take(
             occurred_at: now,
         };
         events::put(&mut transaction, &subscribers, &[event]).await?;
-        mail = mails::put(&mut transaction, infra, pixel_id, change).await?;
+        mail = mails::put(&mut transaction, &infra.outbox, pixel_id, change).await?;
     }
     let view = store::reports::find_report(&mut transaction, pixel_id, new.report_id).await?;
     transaction.commit().await?;

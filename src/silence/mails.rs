@@ -9,7 +9,7 @@ use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::pixels::find_any_pixel;
@@ -21,12 +21,12 @@ const MAX_NAMED: usize = 5;
 
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     pixel_id: &PixelId,
     change: SilenceChange,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind: change.mail(), account_id: None, pixel_id: Some(pixel_id) };
-    infra.outbox.put(connection, new, &()).await
+    outbox.put(connection, new, &()).await
 }
 
 /// Makes the first attempt to send a mail. The outbox makes all others.
@@ -43,22 +43,23 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let pixel = find_any_pixel(&mut connection, pixel_id).await?;
     let known = store::sites::find_site(&mut connection, pixel_id).await?.known;
     let (Some(pixel), Some(report_id)) = (pixel, known.report_id) else { return Ok(None) };
+    let (config, base_url) = (&infra.config, infra.base_url());
     let notice = match (mail.kind, known.broken_since, known.reported_at) {
         (Kind::SilenceBroken, Some(since), _) => {
             let files = store::reports::find_files(&mut connection, pixel_id, report_id).await?;
             let report = files.and_then(|files| serde_json::from_str::<Report>(&files.report).ok());
             let leaks = report.map(|report| lines_of(&report)).unwrap_or_default();
-            broken(infra, &pixel, since, &leaks)
+            broken(base_url, &pixel, since, &leaks)
         }
-        (Kind::SilenceRestored, None, Some(at)) => restored(infra, &pixel, at),
+        (Kind::SilenceRestored, None, Some(at)) => restored(base_url, &pixel, at),
         _ => return Ok(None),
     };
     let account = find_account(&mut connection, &pixel.account_id).await?;
     let Some(account) = account else { return Ok(None) };
-    wanted(&mut connection, infra, &account, MailSwitch::Silence, notice).await
+    wanted(&mut connection, config, base_url, &account, MailSwitch::Silence, notice).await
 }
 
-fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]) -> Notice {
+fn broken(base_url: &str, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]) -> Notice {
     let domain = &pixel.domain;
     let opening = tr(
         "A visit of {{ domain }} on {{ day }} found that something is loaded or stored without consent.",
@@ -85,12 +86,12 @@ fn broken(infra: &Infra, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine]
     Notice {
         subject: tr("{{ domain }} loads something without consent").with("domain", domain),
         paragraphs: [Some(opening), named, Some(cure)].into_iter().flatten().collect(),
-        link: Some(link(infra, &pixel.pixel_id)),
+        link: Some(link(base_url, &pixel.pixel_id)),
         ..Notice::default()
     }
 }
 
-fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
+fn restored(base_url: &str, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
     let domain = &pixel.domain;
     let found = tr(
         "A visit of {{ domain }} on {{ day }} found nothing that was loaded or stored without consent.",
@@ -98,12 +99,12 @@ fn restored(infra: &Infra, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
     Notice {
         subject: tr("{{ domain }} no longer loads anything without consent").with("domain", domain),
         paragraphs: vec![found.with("domain", domain).with("day", Message::DayOf(at))],
-        link: Some(link(infra, &pixel.pixel_id)),
+        link: Some(link(base_url, &pixel.pixel_id)),
         ..Notice::default()
     }
 }
 
-fn link(infra: &Infra, pixel_id: &PixelId) -> NoticeLink {
-    let url = format!("{}/console/sites/{pixel_id}/watch", infra.base_url());
+fn link(base_url: &str, pixel_id: &PixelId) -> NoticeLink {
+    let url = format!("{base_url}/console/sites/{pixel_id}/watch");
     NoticeLink { label: tr("View the report"), url }
 }

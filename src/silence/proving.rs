@@ -1,12 +1,12 @@
 use chrono::{DateTime, Days, NaiveTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::given::GivenReport;
 use super::store::reports::{find_files, list_of_period};
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::format::watch_report::WatchResult;
 use crate::proof::log::Log;
@@ -32,13 +32,13 @@ pub struct WatchReportProof {
 /// The reports about a site that were received on the UTC day of a time and are in the log: at most five, of
 /// at most 1 MiB together. Those of the service come first, then the newest.
 pub async fn prove_reports(
-    infra: &Infra,
+    pool: &PgPool,
     log: &Log,
     pixel_id: &PixelId,
     time: DateTime<Utc>,
 ) -> Result<Vec<WatchReportProof>> {
     let from = time.date_naive().and_time(NaiveTime::MIN).and_utc();
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let listed = list_of_period(&mut connection, pixel_id, from, from + Days::new(1)).await?;
     let state = log.state(&mut connection).await?;
     let (mut proofs, mut bytes) = (Vec::new(), 0);

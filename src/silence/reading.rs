@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::leaks::{lines_of, unobserved};
 use super::store;
@@ -11,6 +12,8 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
+use crate::types::ids::PixelParam;
+use crate::types::ids::id_param::IdParam;
 use crate::types::paging::{Page, wrong_limit};
 use crate::watch::report::Report;
 
@@ -18,7 +21,7 @@ use crate::watch::report::Report;
 const MOST: u16 = 200;
 
 pub struct PageRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// The `next_before` of the previous page.
     pub before: Option<String>,
     pub limit: Option<String>,
@@ -32,7 +35,7 @@ impl Capability for ListWatchReports {
         "List watch reports",
         "Lists what visits of the site found, newest first: silent, or leaks before consent.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = PageRequest;
     type Output = WatchReportPage;
@@ -44,7 +47,7 @@ impl Capability for ListWatchReports {
     async fn run(infra: &Infra, caller: Caller, request: PageRequest) -> Result<WatchReportPage> {
         let PageRequest { pixel_id, before, limit } = &request;
         let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
-        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let listing =
             store::reports::list_reports(&mut connection, &pixel_id, page.start, page.rows());
@@ -57,8 +60,8 @@ impl Capability for ListWatchReports {
 /// A report of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfReport {
-    pub pixel_id: String,
-    pub report_id: String,
+    pub pixel_id: PixelParam,
+    pub report_id: IdParam<Uuid>,
 }
 
 pub struct ReadWatchReport;
@@ -70,7 +73,7 @@ impl Capability for ReadWatchReport {
         "Names each leak with host, kind, the script and line that caused it, and the gated line to \
          paste instead.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfReport;
     type Output = WatchReportDetail;
@@ -80,8 +83,8 @@ impl Capability for ReadWatchReport {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfReport) -> Result<WatchReportDetail> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let report_id = request.report_id.parse().map_err(|_| Error::WatchReportNotFound)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        let report_id = request.report_id.into_id().ok_or(Error::WatchReportNotFound)?;
         let mut connection = infra.pool.acquire().await?;
         let report = store::reports::find_report(&mut connection, &pixel_id, report_id).await?;
         let files = store::reports::find_files(&mut connection, &pixel_id, report_id).await?;

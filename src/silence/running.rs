@@ -3,12 +3,17 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use sqlx::PgPool;
 use tokio::process::Command;
 
 use super::given::{GivenReport, MAX_REPORT};
+use crate::config::Config;
+use crate::error;
 use crate::infra::Infra;
+use crate::pixels::list_aliases;
 use crate::pixels::pixel::Pixel;
 use crate::proof::format::watch_report::JSON;
+use crate::types::ids::PixelRef;
 use crate::watch::report::NOTE;
 use crate::watch::{ON_NODE, OutputFolder, RunError, own_command, run_to_end};
 
@@ -21,8 +26,11 @@ pub async fn run(
     pixel: &Pixel,
     allowed: &[String],
 ) -> Result<GivenReport, RunError> {
+    let aliases = aliases(&infra.pool, pixel).await;
+    let aliases = aliases.map_err(|error| RunError::Failed(error.to_string()))?;
     let folder = OutputFolder::create()?;
-    let command = command(infra, pixel, allowed, folder.path())?;
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let command = command(config, base_url, pixel, &aliases, allowed, folder.path())?;
     let status = run_to_end(command, LIMIT, &infra.shutdown).await?;
     let (report, note) = (read(&folder.path().join(JSON)), read(&folder.path().join(NOTE)));
     match (report, note) {
@@ -33,13 +41,20 @@ pub async fn run(
     }
 }
 
+/// The other names under which the site may have installed the pixel.
+async fn aliases(pool: &PgPool, pixel: &Pixel) -> error::Result<Vec<PixelRef>> {
+    let mut connection = pool.acquire().await?;
+    list_aliases(&mut connection, &pixel.pixel_id).await
+}
+
 fn command(
-    infra: &Infra,
+    config: &Config,
+    base_url: &str,
     pixel: &Pixel,
+    aliases: &[PixelRef],
     allowed: &[String],
     folder: &Path,
 ) -> Result<Command, RunError> {
-    let config = &infra.config;
     let mut command = own_command(config.watch_browser.as_deref())?;
     if let Some(key) = &config.watch_key {
         command.env("WATCH_KEY", key.expose());
@@ -49,9 +64,13 @@ fn command(
     if !resolved.is_empty() {
         command.env("INSTALL_CHECK_RESOLVE", resolved.join(","));
     }
-    command.env("BASE_URL", infra.base_url());
+    command.env("BASE_URL", base_url);
     command.arg("watch").arg(format!("https://{}/", pixel.domain)).arg(format!("--{ON_NODE}"));
-    command.arg("--pixel").arg(pixel.pixel_id.as_str()).arg("--out").arg(folder);
+    command.arg("--out").arg(folder).arg(format!("--pixel={}", pixel.pixel_id));
+    for alias in aliases {
+        // An alias may begin with a hyphen.
+        command.arg(format!("--pixel={alias}"));
+    }
     for site in allowed {
         command.arg("--allow").arg(site);
     }

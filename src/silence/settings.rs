@@ -7,7 +7,7 @@ use super::store;
 use super::view::WatchView;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::{Operates, Reads};
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
@@ -23,10 +23,10 @@ const FIELD: &str = "watch_allow";
 const MAX_ALLOWED: usize = 50;
 
 impl WatchView {
-    async fn read(connection: &mut PgConnection, infra: &Infra, pixel: Pixel) -> Result<Self> {
+    async fn read(connection: &mut PgConnection, base_url: &str, pixel: Pixel) -> Result<Self> {
         let Pixel { pixel_id, domain, .. } = pixel;
         let site = store::sites::find_site(connection, &pixel_id).await?;
-        let page = format!("{}/watch/{pixel_id}", infra.base_url());
+        let page = format!("{base_url}/watch/{pixel_id}");
         Ok(Self {
             verdict: site.known.verdict,
             reported_at: site.known.reported_at.map(Timestamp),
@@ -49,7 +49,7 @@ impl Capability for ShowWatch {
         "Show the watch of a site",
         "Tells whether the site loads nothing before consent, since when not, and its settings.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
     type Output = WatchView;
@@ -63,9 +63,9 @@ impl Capability for ShowWatch {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<WatchView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut connection = infra.pool.acquire().await?;
-        WatchView::read(&mut connection, infra, pixel).await
+        WatchView::read(&mut connection, infra.base_url(), pixel).await
     }
 }
 
@@ -88,7 +88,7 @@ impl Capability for ChangeWatch {
         "Sets which sites reports list separately, and whether the last verdict is public.",
     ));
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = OnPixel<WatchSettings>;
     type Output = WatchView;
@@ -105,7 +105,7 @@ impl Capability for ChangeWatch {
         caller: Caller,
         OnPixel { pixel_id, input }: OnPixel<WatchSettings>,
     ) -> Result<WatchView> {
-        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &pixel_id).await?.pixel_id;
         let allowed = input.watch_allow.as_deref().map(parse).transpose()?;
         let mut transaction = infra.pool.begin().await?;
         let pixel = lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
@@ -114,11 +114,11 @@ impl Capability for ChangeWatch {
         let allowed = allowed.unwrap_or_else(|| site.allowed.clone());
         if (&allowed, is_public) != (&site.allowed, site.is_public) {
             store::sites::upsert_settings(&mut transaction, &pixel_id, &allowed, is_public).await?;
-            let (now, kind) = (infra.clock.now(), EventKind::WatchChanged);
+            let (now, kind) = (infra.clock.now(), ActivityKind::WatchChanged);
             let subject = Some(pixel_id.as_str());
             caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
-        let view = WatchView::read(&mut transaction, infra, pixel).await?;
+        let view = WatchView::read(&mut transaction, infra.base_url(), pixel).await?;
         transaction.commit().await?;
         Ok(view)
     }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_purpose_has_its_place_in_what_visitors_read() {
+    fn every_purpose_is_in_the_order_that_visitors_read() {
         assert_eq!(Purpose::gravest_first(Purpose::ALL).count(), Purpose::ALL.len());
         let read = Purpose::gravest_first(&[Purpose::Analytics, Purpose::Resolution]);
         assert!(read.eq([Purpose::Resolution, Purpose::Analytics]));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
+use super::ids::id_param::TextId;
 use crate::error::{Error, Result};
 
 /// A hashed email address: 32 bytes, written as 64 hex digits.
@@ -24,6 +25,12 @@ impl Hem {
     /// 64 lowercase hex digits.
     pub fn to_hex(self) -> String {
         hex::encode(self.0)
+    }
+}
+
+impl TextId for Hem {
+    fn from_text(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
     }
 }
 

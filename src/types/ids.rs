@@ -1,5 +1,7 @@
 //! Identifiers, which are valid once parsed, and random values.
 
+pub mod id_param;
+
 use std::fmt;
 
 use chrono::{DateTime, Utc};
@@ -7,6 +9,8 @@ use rand::RngExt;
 use rand::distr::{Alphanumeric, SampleString};
 use rand::rngs::SysRng;
 use uuid::Uuid;
+
+use id_param::{IdParam, TextId};
 
 /// `len` random letters and digits from the system's random source (5.95 bits each).
 pub fn random_text(len: usize) -> String {
@@ -106,6 +110,12 @@ macro_rules! token_id {
             }
         }
 
+        impl TextId for $name {
+            fn from_text(text: &str) -> Option<Self> {
+                Self::parse(text)
+            }
+        }
+
         /// For rows that the service wrote itself.
         impl From<String> for $name {
             fn from(text: String) -> Self {
@@ -165,6 +175,16 @@ impl PixelId {
     }
 }
 
+/// A pixel's id as a client sent it.
+pub type PixelParam = IdParam<PixelId>;
+
+/// Empty for a malformed id, which no answer repeats.
+impl fmt::Display for PixelParam {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_id().map_or("", PixelId::as_str))
+    }
+}
+
 impl PixelRef {
     pub fn random_alias() -> Self {
         Self(random_text(10))
@@ -197,6 +217,19 @@ mod tests {
         assert_ne!(random_text(20), random_text(20));
         assert!(PixelId::parse(PixelId::random().as_str()).is_some());
         assert_eq!(PixelId::random().tested(), None);
+    }
+
+    #[test]
+    fn a_malformed_pixel_id_is_not_repeated() {
+        let pixel_id = PixelId::random();
+        let sent = PixelParam::from(pixel_id.as_str());
+        assert_eq!(sent.as_id(), Some(&pixel_id));
+        assert_eq!(sent.to_string(), pixel_id.to_string());
+        for text in ["", " ", "a b", "../a", "%41", "a\0", &"x".repeat(41)] {
+            let sent = PixelParam::from(text);
+            assert_eq!((sent.as_id(), sent.to_string()), (None, String::new()), "{text:?}");
+        }
+        assert_ne!(PixelParam::from("Shop"), PixelParam::from("shop"), "case matters");
     }
 
     #[test]

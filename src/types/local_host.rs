@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_of_a_developer_are_told_from_those_of_the_internet() {
+    fn hosts_of_a_developer_are_distinguished_from_those_of_the_internet() {
         for local in [
             "localhost",
             "LocalHost.",

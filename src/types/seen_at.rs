@@ -1,3 +1,5 @@
+//! ISO 8601 times in the documented forms. `jiff` and `chrono` accept others, so a regular expression states them.
+
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 

@@ -72,13 +72,13 @@ impl Drop for Gate {
 }
 
 async fn accept(listener: TcpListener, exceptions: Arc<Exceptions>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((browser, _)) = listener.accept().await else { continue };
         let exceptions = Arc::clone(&exceptions);
         tokio::spawn(async move {
-            let _place = place;
+            let _permit = permit;
             let _ = pass(browser, &exceptions).await;
         });
     }

@@ -2,29 +2,17 @@
 //! come from the browser's own network log. The DevTools protocol gives the causes: type, script and line.
 //! Nothing is intercepted during a visit.
 
-mod browser;
-mod devtools;
 mod gate;
-mod monotonic;
-mod net_log;
 mod options;
 mod own_process;
 mod priority;
 pub mod report;
 mod run;
 mod screenshots;
-mod service;
-mod site;
-mod verdict;
-mod visit;
-mod waits;
 
-pub use browser::guard::{COMMAND as GUARD_COMMAND, guard};
 pub use gate::Exceptions;
 pub use options::{ON_NODE, Options, parse_allowed, parse_url};
 pub use own_process::{OutputFolder, RunError, own_command, run_to_end};
-pub use priority::give_way;
+pub use priority::lower_priority;
 pub use run::watch;
 pub use screenshots::{COMMAND as SCREENSHOTS_COMMAND, page_file, picture_file, take_screenshots};
-pub use site::host_of;
-pub use verdict::Leak;

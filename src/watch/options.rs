@@ -4,7 +4,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::gate::Exceptions;
-use super::site::host_of;
+use crate::browser::site::host_of;
 
 /// The option of a node's runs: only public addresses are reached, and the run ends with its input.
 pub const ON_NODE: &str = "on-node";
@@ -13,8 +13,8 @@ pub const ON_NODE: &str = "on-node";
 pub struct Options {
     /// Pages to visit: absolute `http` or `https` URLs.
     pub urls: Vec<Url>,
-    /// The pixel whose tag must be on the pages.
-    pub pixel: Option<String>,
+    /// The pixel whose tag must be on the pages: its id, then its aliases. Empty for any pixel.
+    pub pixels: Vec<String>,
     /// The service; without it, the host of the tag's script.
     pub service: Option<Url>,
     /// The browser to start; without it, the first one that is found.

@@ -9,7 +9,7 @@ use nix::unistd::mkdtemp;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 
-use super::browser::guard::program;
+use crate::browser::guard::program;
 use crate::infra::shutdown::Shutdown;
 
 const POLL: Duration = Duration::from_millis(250);

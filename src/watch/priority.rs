@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 10;
 
 /// Gives this process the lowest priority, and a session of its own. The processes and threads that it starts
 /// later inherit both. What the machine does not permit or does not have is left out.
-pub fn give_way() {
+pub fn lower_priority() {
     // SCHED_IDLE gives way only within its session where Linux divides the processors among sessions
     // (`sched_autogroup_enabled`), and PostgreSQL is in another one.
     if setsid().is_ok() {

@@ -2,17 +2,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::browser::{Program, RunFolder, StartError};
 use super::gate::Gate;
 use super::options::Options;
 use super::report::{Outcome, Page};
-use super::service::{Service, pixel_of};
-use super::site::{Site, host_of};
-use super::verdict::{Case, Profiles, add_profile, evaluate, unconfirmed};
-use super::visit::{Observation, Setting, Visit, observe};
+use crate::browser::site::{Site, host_of};
+use crate::browser::tag_service::{Service, is_wanted, pixel_of};
+use crate::browser::{Program, RunFolder, StartError};
+use crate::verdict::{Case, Profiles, add_profile, evaluate, unconfirmed};
+use crate::visit::{Observation, Setting, Visit, observe};
 
 const PAGE: Duration = Duration::from_secs(180);
 const AT_ONCE: usize = 2;
@@ -89,6 +90,7 @@ impl Run<'_> {
                 url,
                 observation: self.options.observation,
                 service: service.clone().map(|service| service.host),
+                pixels: &self.options.pixels,
                 no_sandbox,
                 proxy: self.gate.as_ref().map(Gate::address),
             };
@@ -107,14 +109,16 @@ impl Run<'_> {
         Err(WatchError("the browser has no sandbox and does not start without one".to_owned()))
     }
 
-    /// The service that was named, else the host of the first tag that was seen.
+    /// The service that was named, else the host of the first tag that was seen, of a wanted pixel if there is one.
     fn service(&self, observations: &[Observation]) -> Option<Service> {
         let named = self.options.service.as_ref().and_then(|url| Service::of(url.as_str()));
         named.or_else(|| {
-            let mut tags = observations.iter().flat_map(|observation| &observation.seen.tags);
-            let wanted = self.options.pixel.as_deref();
-            let is_wanted = |url: &str| wanted.is_none() || pixel_of(url).as_deref() == wanted;
-            tags.find(|tag| is_wanted(&tag.url)).and_then(|tag| Service::of(&tag.url))
+            let tags = || observations.iter().filter_map(|observation| observation.tag.as_ref());
+            let pixels = &self.options.pixels;
+            let is_of_pixel =
+                |url: &str| pixel_of(url).is_some_and(|name| is_wanted(&name, pixels));
+            let wanted = tags().find(|tag| is_of_pixel(&tag.url));
+            wanted.or_else(|| tags().next()).and_then(|tag| Service::of(&tag.url))
         })
     }
 
@@ -125,23 +129,45 @@ impl Run<'_> {
             add_profile(&mut profiles, observation);
         }
         let end = Instant::now() + PAGE / 3;
-        let mut repeated = 0;
-        while let Some(visit) = unconfirmed(&profiles).filter(|_| repeated < MAX_REPEATED) {
-            repeated += 1;
+        for _ in 0..MAX_REPEATED {
+            let comparing = on_thread(move || (unconfirmed(&profiles), profiles));
+            let (visit, compared) = comparing.await?;
+            profiles = compared;
+            let Some(visit) = visit else { break };
             let again = self.visit(url, visit, service.clone(), end).await?;
             let Some(again) = again else { break };
             add_profile(&mut profiles, &again);
         }
-        let host = host_of(url.as_str()).unwrap_or_default();
-        let case = Case {
-            url: url.as_str(),
-            site: Site::of_host(&host),
-            service: service.as_ref(),
-            allowed: &self.options.allowed,
-            seen: visits.iter().map(|visit| &visit.seen).collect(),
-            pixel: self.options.pixel.as_deref(),
-        };
-        let verdicts = visits.iter().map(|visit| evaluate(&case, visit, &profiles)).collect();
+        let Options { allowed, pixels, .. } = self.options;
+        let (allowed, pixels) = (allowed.clone(), pixels.clone());
+        let (address, of_page) = (url.clone(), service.clone());
+        let evaluating = on_thread(move || {
+            let host = host_of(address.as_str()).unwrap_or_default();
+            let case = Case {
+                url: address.as_str(),
+                site: Site::of_host(&host),
+                service: of_page.as_ref(),
+                allowed: &allowed,
+                seen: visits.iter().map(|visit| &visit.seen).collect(),
+                pixels: &pixels,
+            };
+            let verdicts = visits.iter().map(|visit| evaluate(&case, visit, &profiles));
+            let verdicts = verdicts.collect::<Vec<_>>();
+            drop(case);
+            (visits, verdicts)
+        });
+        let (visits, verdicts) = evaluating.await?;
         Ok(Page::new(url, service.as_ref(), visits, verdicts))
     }
+}
+
+/// The result of long work, during which signals are handled. A task of the runtime would delay the program's end.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, WatchError> {
+    let (sender, done) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(work());
+    });
+    done.await.map_err(|_| WatchError("the visits could not be compared".to_owned()))
 }

@@ -12,9 +12,11 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
-use super::devtools::{Connection, Document, Events, Following, SharedSeen, attach, follow};
-use super::waits::Waits;
+use crate::browser::devtools::{
+    Connection, Document, Events, Following, SharedSeen, attach, follow,
+};
+use crate::browser::waits::Waits;
+use crate::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use crate::types::device::Device;
 
 /// The hidden command of this program that takes them.

@@ -27,7 +27,7 @@ described_routes![
 fn guide_page(app: &State<App>) -> Page {
     let (base_url, name) = (app.infra.base_url(), "pages/guide.html");
     let guide = guide::html(base_url);
-    let page = page(&app.infra, name, "Guide", context! { guide });
+    let page = page(app.infra.base_url(), name, "Guide", context! { guide });
     Page::for_everybody(page).with_source(guide::markdown(base_url))
 }
 
@@ -42,7 +42,7 @@ fn guide_page(app: &State<App>) -> Page {
 fn tag_page(app: &State<App>) -> Page {
     let guide = guide::tag_html(app.infra.base_url());
     let name = "pages/guide_tag.html";
-    let page = page(&app.infra, name, "The consent tag", context! { guide });
+    let page = page(app.infra.base_url(), name, "The consent tag", context! { guide });
     Page::for_everybody(page).with_source(guide::tag_markdown(app.infra.base_url()))
 }
 
@@ -58,7 +58,7 @@ fn webhooks_page(app: &State<App>) -> Page {
     let base_url = app.infra.base_url();
     let guide = guide::webhooks_html(base_url);
     let name = "pages/guide_webhooks.html";
-    let page = page(&app.infra, name, "Webhooks", context! { guide });
+    let page = page(app.infra.base_url(), name, "Webhooks", context! { guide });
     Page::for_everybody(page).with_source(guide::webhooks_markdown(base_url))
 }
 

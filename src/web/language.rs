@@ -36,10 +36,10 @@ impl Person {
     async fn of(request: &Request<'_>) -> Result<Self> {
         let app = request.rocket().state::<App>();
         let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
-        let secret = cookies::session(&app.infra, request.cookies());
+        let secret = cookies::session(app.infra.base_url(), request.cookies());
         let secret = secret.filter(|_| form::check_origin(request).is_ok());
         let member = match secret {
-            Some(secret) => sessions::find(&app.infra, &secret).await?,
+            Some(secret) => sessions::find(&app.infra.pool, &app.infra.clock, &secret).await?,
             None => None,
         };
         Ok(Self(member))
@@ -47,7 +47,8 @@ impl Person {
 
     async fn store(&self, app: &App, language: &Language) -> Result<()> {
         let Some(member) = &self.0 else { return Ok(()) };
-        preferences::save_language(&app.infra, &member.address, language).await
+        preferences::save_language(&app.infra.pool, &app.infra.clock, &member.address, language)
+            .await
     }
 }
 
@@ -62,7 +63,7 @@ async fn choose(
     let form = body.form();
     if let Some(language) = form.get(PARAMETER).and_then(|tag| language::find(tag)) {
         person.store(app, language).await?;
-        cookies::keep_language(&app.infra, jar, language);
+        cookies::keep_language(app.infra.base_url(), jar, language);
     }
     Ok(Redirect::to(page_of(form.get("to").map(String::as_str)).to_owned()))
 }

@@ -1,7 +1,6 @@
 use serde::Serialize;
 
 use crate::http::html::Template;
-use crate::infra::Infra;
 
 #[derive(Serialize)]
 struct Framed<'a, N, T> {
@@ -14,19 +13,19 @@ struct Framed<'a, N, T> {
 }
 
 pub fn framed<'a>(
-    infra: &'a Infra,
+    base_url: &'a str,
     title: impl Serialize + 'a,
     content: impl Serialize + 'a,
 ) -> impl Serialize + 'a {
-    Framed { base_url: infra.base_url(), page_title: title, lang: "en", dir: "ltr", content }
+    Framed { base_url, page_title: title, lang: "en", dir: "ltr", content }
 }
 
 /// A page in the layout. `title` is `Said`, or a name; `content` is the context of the template.
 pub fn page(
-    infra: &Infra,
+    base_url: &str,
     name: &'static str,
     title: impl Serialize,
     content: impl Serialize,
 ) -> Template {
-    Template::render(name, framed(infra, title, content))
+    Template::render(name, framed(base_url, title, content))
 }

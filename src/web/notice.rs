@@ -61,14 +61,14 @@ async fn policy(
     wants_text: WantsText,
 ) -> Result<NoticeAnswer> {
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
-    let found = published::find(&app.infra, &app.sites, pixel, query.get("hash")).await?;
+    let found = published::find(&app.infra.pool, &app.sites, pixel, query.get("hash")).await?;
     let Published { pixel_id, policy, is_current } = &found;
     // Every notice that is read is published.
     app.receipts.notices.find(pixel_id, policy, locale).await;
     if wants_text.0 {
         return Ok(NoticeAnswer::Text(notice::plain_text(policy, locale)));
     }
-    let url = policy_url(&app.infra, pixel_id);
+    let url = policy_url(app.infra.base_url(), pixel_id);
     let notice = Notice { pixel_id, policy, is_current: *is_current, locale, url: &url };
     let page = Page::ok(Template::render("pages/policy.html", notice.context()));
     Ok(NoticeAnswer::Page(Box::new(page.public())))

@@ -17,7 +17,6 @@ use crate::config::{Config, OperatorConfig};
 use crate::error::{Error, Result};
 use crate::http::described::described_routes;
 use crate::http::html::{Page, Reader};
-use crate::infra::Infra;
 use crate::infra::templates::{self, Language, Message, tr};
 
 described_routes![privacy, terms, dpa, subprocessors, accessibility];
@@ -33,7 +32,8 @@ async fn privacy(app: &State<App>, reader: Reader) -> Result<Page> {
     let description = tr(
         "What personal data this service processes of visitors, owners and their contacts, for how long, and who answers for it.",
     );
-    paper(&app.infra, reader, "privacy", tr("Privacy"), description).await
+    let (config, base_url) = (&app.infra.config, app.infra.base_url());
+    paper(config, base_url, reader, "privacy", tr("Privacy"), description).await
 }
 
 /// The terms of use
@@ -47,7 +47,8 @@ async fn terms(app: &State<App>, reader: Reader) -> Result<Page> {
     let description = tr(
         "The terms under which this service is used: what you get, what it costs, what is asked of you and what is promised.",
     );
-    paper(&app.infra, reader, "terms", tr("Terms"), description).await
+    let (config, base_url) = (&app.infra.config, app.infra.base_url());
+    paper(config, base_url, reader, "terms", tr("Terms"), description).await
 }
 
 /// The data processing agreement
@@ -61,7 +62,8 @@ async fn dpa(app: &State<App>, reader: Reader) -> Result<Page> {
     let description = tr(
         "The agreement under which this service processes personal data for the owners of sites.",
     );
-    paper(&app.infra, reader, "dpa", tr("Data processing agreement"), description).await
+    let (config, base_url) = (&app.infra.config, app.infra.base_url());
+    paper(config, base_url, reader, "dpa", tr("Data processing agreement"), description).await
 }
 
 /// Who else processes data
@@ -75,7 +77,8 @@ async fn subprocessors(app: &State<App>, reader: Reader) -> Result<Page> {
     let description = tr(
         "The companies to whom this service hands personal data, and what each of them does with it.",
     );
-    paper(&app.infra, reader, "subprocessors", tr("Subprocessors"), description).await
+    let (config, base_url) = (&app.infra.config, app.infra.base_url());
+    paper(config, base_url, reader, "subprocessors", tr("Subprocessors"), description).await
 }
 
 /// The accessibility statement
@@ -89,17 +92,19 @@ async fn accessibility(app: &State<App>, reader: Reader) -> Result<Page> {
     let description = tr(
         "How accessible the pages and the consent popup of this service are, and how to report a barrier.",
     );
-    paper(&app.infra, reader, "accessibility", tr("Accessibility"), description).await
+    let (config, base_url) = (&app.infra.config, app.infra.base_url());
+    paper(config, base_url, reader, "accessibility", tr("Accessibility"), description).await
 }
 
 async fn paper(
-    infra: &Infra,
+    config: &Config,
+    base_url: &str,
     reader: Reader,
     name: &str,
     title: Message,
     description: Message,
 ) -> Result<Page> {
-    let operator = &infra.config.operator;
+    let operator = &config.operator;
     let own = match &operator.papers {
         Some(folder) => text_of_the_operator(folder, reader, name).await?,
         None => None,
@@ -107,12 +112,12 @@ async fn paper(
     let is_template = own.is_none() && !is_named(operator);
     let markdown = match own {
         Some(text) => text,
-        None => our_text(&infra.config, reader.language, name)?,
+        None => our_text(config, reader.language, name)?,
     };
     let mut paper = String::new();
     html::push_html(&mut paper, Parser::new_ext(&markdown, Options::ENABLE_TABLES));
     let content = context! { paper, is_template, description };
-    Ok(Page::for_everybody(page(infra, "pages/paper.html", title, content)))
+    Ok(Page::for_everybody(page(base_url, "pages/paper.html", title, content)))
 }
 
 /// Read each time, so that a corrected text needs no restart. `privacy.de.md` comes before `privacy.md`.

@@ -6,7 +6,6 @@ use crate::app::App;
 use crate::http::client::RequestHost;
 use crate::http::described::described_routes;
 use crate::http::html::{Page, Template};
-use crate::infra::Infra;
 use crate::infra::templates::tr;
 
 described_routes![front, pixel_site, permission_site, log];
@@ -23,11 +22,13 @@ described_routes![front, pixel_site, permission_site, log];
 fn front(app: &State<App>, host: RequestHost) -> Page {
     let config = &app.infra.config;
     Page::for_everybody(match host.0 {
-        host if host.is_some() && host == config.pixel_site_host => pixel_page(&app.infra),
-        host if host.is_some() && host == config.permission_site_host => {
-            permission_page(&app.infra)
+        host if host.is_some() && host == config.pixel_site_host => {
+            pixel_page(app.infra.base_url())
         }
-        _ => page(&app.infra, "pages/home.html", "Assent", context! {}),
+        host if host.is_some() && host == config.permission_site_host => {
+            permission_page(app.infra.base_url())
+        }
+        _ => page(app.infra.base_url(), "pages/home.html", "Assent", context! {}),
     })
 }
 
@@ -39,7 +40,7 @@ fn front(app: &State<App>, host: RequestHost) -> Page {
 )]
 #[get("/site/pixel")]
 fn pixel_site(app: &State<App>) -> Page {
-    Page::for_everybody(pixel_page(&app.infra))
+    Page::for_everybody(pixel_page(app.infra.base_url()))
 }
 
 /// The page about the permission popup
@@ -50,15 +51,15 @@ fn pixel_site(app: &State<App>) -> Page {
 )]
 #[get("/site/permission")]
 fn permission_site(app: &State<App>) -> Page {
-    Page::for_everybody(permission_page(&app.infra))
+    Page::for_everybody(permission_page(app.infra.base_url()))
 }
 
-fn pixel_page(infra: &Infra) -> Template {
-    page(infra, "pages/site_pixel.html", tr("The pixel"), context! {})
+fn pixel_page(base_url: &str) -> Template {
+    page(base_url, "pages/site_pixel.html", tr("The pixel"), context! {})
 }
 
-fn permission_page(infra: &Infra) -> Template {
-    page(infra, "pages/site_permission.html", tr("The permission popup"), context! {})
+fn permission_page(base_url: &str) -> Template {
+    page(base_url, "pages/site_permission.html", tr("The permission popup"), context! {})
 }
 
 /// A page that shows a pixel's consent log
@@ -69,5 +70,5 @@ fn permission_page(infra: &Infra) -> Template {
 )]
 #[get("/log")]
 fn log(app: &State<App>) -> Page {
-    Page::for_everybody(page(&app.infra, "pages/log.html", "Consent log", context! {}))
+    Page::for_everybody(page(app.infra.base_url(), "pages/log.html", "Consent log", context! {}))
 }

@@ -53,7 +53,8 @@ impl StatsReader for Reader<'_> {
     }
 
     async fn read(&self, request: StatsRequest) -> Result<Stats> {
-        count_shared(self.infra, self.pixel_id, self.zone, &request).await
+        count_shared(&self.infra.read_pool, &self.infra.clock, self.pixel_id, self.zone, &request)
+            .await
     }
 }
 
@@ -88,14 +89,14 @@ async fn shared_overview(
     query: Query,
 ) -> Result<Page> {
     let infra = &app.infra;
-    let Some(site) = open(infra, token).await? else { return Ok(ended()) };
+    let Some(site) = open(&infra.pool, &infra.clock, token).await? else { return Ok(ended()) };
     let reader = Reader { infra, pixel_id: &site.pixel_id, zone: site.day_zone() };
-    let overview = read_overview(&reader, site.pixel_id.as_str(), &query).await?;
+    let overview = read_overview(&reader, &site.pixel_id.clone().into(), &query).await?;
     let (status, host) = (overview.status, site.domain.to_string());
     let title = tr("Overview of {{ host }}").with("host", &host);
     let expires = Message::DayOf(site.expires_at);
     let content = Content { shared: true, host, expires, overview };
-    let shown = page(infra, "pages/shared.html", title, content);
+    let shown = page(infra.base_url(), "pages/shared.html", title, content);
     Ok(Page::with_status(status, shown))
 }
 

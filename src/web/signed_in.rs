@@ -32,8 +32,11 @@ impl Fairing for SignedInHeader {
             return;
         }
         let Some(app) = request.rocket().state::<App>() else { return };
-        let Some(secret) = cookies::session(&app.infra, request.cookies()) else { return };
-        if !matches!(sessions::find(&app.infra, &secret).await, Ok(Some(_))) {
+        let Some(secret) = cookies::session(app.infra.base_url(), request.cookies()) else {
+            return;
+        };
+        if !matches!(sessions::find(&app.infra.pool, &app.infra.clock, &secret).await, Ok(Some(_)))
+        {
             return;
         }
         let Ok(text) = response.body_mut().to_string().await else { return };

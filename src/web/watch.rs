@@ -28,7 +28,7 @@ described_routes![watch_page];
 )]
 #[get("/watch/<pixel_id>")]
 async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
-    let PublicVerdict { domain, last } = find_public(&app.infra, pixel_id).await?;
+    let PublicVerdict { domain, last } = find_public(&app.infra.pool, pixel_id).await?;
     let host = domain.as_str();
     let day = last.map(|(_, at)| Message::DayOf(at));
     let (tone, verdict) = match last {
@@ -43,5 +43,5 @@ async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
     };
     let content = context! { host, tone, verdict: verdict.with("host", host), day };
     let title = tr("Watch of {{ host }}").with("host", host);
-    Ok(Page::ok(page(&app.infra, "pages/watch.html", title, content)).public())
+    Ok(Page::ok(page(app.infra.base_url(), "pages/watch.html", title, content)).public())
 }

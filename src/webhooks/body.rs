@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::chat;
 use super::format::Format;
 use super::news::kinds::News;
-use super::news::{self, Happened};
+use super::news::{self, StoredEvent};
 use super::store::waiting::DueDelivery;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -42,44 +42,45 @@ pub async fn of(
     format: Format,
     due: &[&DueDelivery],
 ) -> Result<Vec<Option<Vec<u8>>>> {
-    let happened = due.iter().filter_map(|due| happened(due)).collect::<Vec<_>>();
-    let mut news = news::of(infra, &happened).await?.into_iter();
+    let events = due.iter().filter_map(|due| event_of(due)).collect::<Vec<_>>();
+    let mut news = news::of(infra, &events).await?.into_iter();
     let mut bodies = Vec::with_capacity(due.len());
     for due in due {
         let data = match EventKind::parse(&due.kind) {
             Some(_) => news.next().flatten().map(|news| Data::News(Box::new(news))),
-            None => Some(test(infra)),
+            None => Some(test(infra.base_url())),
         };
-        bodies.push(data.map(|data| written(infra, format, due, data)).transpose()?);
+        bodies.push(data.map(|data| written(infra.base_url(), format, due, data)).transpose()?);
     }
     Ok(bodies)
 }
 
-fn written(infra: &Infra, format: Format, due: &DueDelivery, data: Data) -> Result<Vec<u8>> {
+fn written(base_url: &str, format: Format, due: &DueDelivery, data: Data) -> Result<Vec<u8>> {
     let body = match format {
         Format::Standard => {
             let timestamp = Timestamp(due.occurred_at);
             serde_json::to_vec(&Envelope { r#type: &due.kind, timestamp, data })
         }
         Format::Slack | Format::Discord => serde_json::to_value(data).and_then(|data| {
-            serde_json::to_vec(&chat::message(format, &due.kind, &data, infra.base_url()))
+            let kind = EventKind::parse(&due.kind);
+            serde_json::to_vec(&chat::message(format, kind, &data, base_url))
         }),
     };
     body.map_err(Error::internal)
 }
 
-fn happened(due: &DueDelivery) -> Option<Happened> {
-    Some(Happened {
+fn event_of(due: &DueDelivery) -> Option<StoredEvent> {
+    Some(StoredEvent {
         kind: EventKind::parse(&due.kind)?,
-        place: due.place.clone(),
+        partition_key: due.partition_key.clone(),
         subject: due.subject.clone(),
         occurred_at: due.occurred_at,
     })
 }
 
-fn test(infra: &Infra) -> Data {
+fn test(base_url: &str) -> Data {
     Data::Test(json!({
         "message": "Deliveries from here arrive. This is a test; nothing happened.",
-        "sent_from": infra.base_url(),
+        "sent_from": base_url,
     }))
 }

@@ -3,14 +3,19 @@
 use serde_json::{Value, json};
 
 use super::format::Format;
+use crate::infra::events::EventKind;
 
 /// Maximum characters of a message before escaping: Discord accepts 2,000.
 const LONGEST: usize = 900;
 const LONGEST_FIELD: usize = 100;
 const FIELDS: [&str; 3] = ["email", "company", "title"];
 
-pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Value {
-    let (text, path) = line_of(kind, data);
+/// The message about an event, or the test message without one.
+pub fn message(format: Format, kind: Option<EventKind>, data: &Value, base_url: &str) -> Value {
+    let (text, path) = match kind {
+        Some(kind) => line_of(kind, data),
+        None => ("This is a test: messages of Assent arrive here.".to_owned(), None),
+    };
     let text = short(&text, LONGEST);
     let link = path.map(|path| format!("{base_url}{path}"));
     if format == Format::Slack {
@@ -25,15 +30,17 @@ pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Valu
     })
 }
 
-fn line_of(kind: &str, data: &Value) -> (String, Option<String>) {
+fn line_of(kind: EventKind, data: &Value) -> (String, Option<String>) {
     let host = text(&data["domain"]);
     let screen = |name: &str| {
         data["pixel_id"].as_str().map(|pixel_id| format!("/console/sites/{pixel_id}/{name}"))
     };
     match kind {
-        "contact.created" => (contact("New contact", host, data), screen(&of_person(data))),
-        "contact.updated" => (contact("Contact seen again", host, data), screen(&of_person(data))),
-        "contact.withdrawn" => {
+        EventKind::ContactCreated => (contact("New contact", host, data), screen(&of_person(data))),
+        EventKind::ContactUpdated => {
+            (contact("Contact seen again", host, data), screen(&of_person(data)))
+        }
+        EventKind::ContactWithdrawn => {
             let id = &data["contact"]["id"];
             let asks = "Please delete what was posted of it.";
             (
@@ -41,16 +48,16 @@ fn line_of(kind: &str, data: &Value) -> (String, Option<String>) {
                 screen("contacts"),
             )
         }
-        "choice.recorded" => {
+        EventKind::ChoiceRecorded => {
             let receipt = &data["receipt"];
             let path = format!("choices/{}", text(&receipt["receipt_id"]));
             (choice(host, receipt), screen(&path))
         }
-        "policy.published" => {
+        EventKind::PolicyPublished => {
             let version = &data["policy"]["policy_version"];
             (format!("Version {version} of the notice of {host} is published."), screen("popup"))
         }
-        "install.changed" => {
+        EventKind::InstallChanged => {
             let change = match text(&data["change"]) {
                 "installed" => "is installed",
                 "vanished" => "is missing",
@@ -58,7 +65,7 @@ fn line_of(kind: &str, data: &Value) -> (String, Option<String>) {
             };
             (format!("The snippet of {host} {change}."), screen("install"))
         }
-        "allowance.reached" => {
+        EventKind::AllowanceReached => {
             let allowance = &data["allowance"];
             let (used, included) = (&allowance["contacts_used"], &allowance["contacts_included"]);
             let percent = &data["percent"];
@@ -67,14 +74,25 @@ fn line_of(kind: &str, data: &Value) -> (String, Option<String>) {
                 Some("/console/account".to_owned()),
             )
         }
-        "erasure.requested" => {
+        EventKind::ErasureRequested => {
             let request = &data["request"];
             let due = short(text(&request["due_at"]), 10);
             let path = format!("requests/{}", text(&request["request_id"]));
             (format!("A visitor of {host} asks to be erased. Answer by {due}."), screen(&path))
         }
-        _ => ("This is a test: messages of Assent arrive here.".to_owned(), None),
+        EventKind::SilenceBroken | EventKind::SilenceRestored => {
+            let path = format!("watch/{}", text(&data["report"]["report_id"]));
+            (silence(kind, host), screen(&path))
+        }
     }
+}
+
+fn silence(kind: EventKind, host: &str) -> String {
+    let found = match kind {
+        EventKind::SilenceRestored => "loads and stores nothing without consent any more.",
+        _ => "loads or stores something without consent. The report names it.",
+    };
+    format!("{host} {found}")
 }
 
 fn of_person(data: &Value) -> String {
@@ -156,14 +174,14 @@ mod tests {
             "note": "secret",
         }));
         let base = "https://assent.example";
-        let slack = message(Format::Slack, "contact.created", &data, base);
+        let slack = message(Format::Slack, Some(EventKind::ContactCreated), &data, base);
         assert_eq!(
             slack,
             json!({"text": "New contact on shop.example, number 7: &lt;!channel&gt; @everyone *Ann* \
                 [x](https://evil.example), ann@example.com\n\
                 <https://assent.example/console/sites/p1/contacts|Open in the console>"})
         );
-        let discord = message(Format::Discord, "contact.created", &data, base);
+        let discord = message(Format::Discord, Some(EventKind::ContactCreated), &data, base);
         assert_eq!(discord["allowed_mentions"], json!({"parse": []}));
         let content = discord["content"].as_str().unwrap();
         assert!(content.contains(r"\<!channel\> \@everyone \*Ann\* \[x\]\(https\:"), "{content}");
@@ -174,7 +192,12 @@ mod tests {
     fn a_person_has_one_name_and_the_link_leads_to_the_person() {
         let mut data = new_contact(json!({"first_name": "Anna", "last_name": "Smith"}));
         data["contact"]["hem"] = json!("ab12");
-        let slack = message(Format::Slack, "contact.created", &data, "https://assent.example");
+        let slack = message(
+            Format::Slack,
+            Some(EventKind::ContactCreated),
+            &data,
+            "https://assent.example",
+        );
         assert_eq!(
             slack,
             json!({"text": "New contact on shop.example, number 7: Anna Smith\n\
@@ -183,12 +206,31 @@ mod tests {
     }
 
     #[test]
+    fn every_event_is_described_with_a_link_and_only_a_test_is_called_one() {
+        let data =
+            json!({"pixel_id": "p1", "domain": "shop.example", "report": {"report_id": "r1"}});
+        let slack = |kind| {
+            let message = message(Format::Slack, kind, &data, "https://assent.example");
+            message["text"].as_str().unwrap().to_owned()
+        };
+        for &kind in EventKind::ALL {
+            let text = slack(Some(kind));
+            assert!(!text.contains("test") && text.contains("|Open in the console>"), "{text}");
+        }
+        assert!(slack(None).contains("This is a test"));
+        let broken = slack(Some(EventKind::SilenceBroken));
+        assert!(broken.starts_with("shop.example loads or stores something without consent."));
+        assert!(broken.contains("/console/sites/p1/watch/r1|"), "{broken}");
+    }
+
+    #[test]
     fn a_message_is_never_too_long_for_a_chat() {
         let long = "*".repeat(100_000);
         let names = ["name", "email", "company", "title"];
         let names = names.iter().map(|&name| (name.to_owned(), json!(long)));
         let data = new_contact(Value::Object(names.collect()));
-        let discord = message(Format::Discord, "contact.created", &data, "https://a.example");
+        let discord =
+            message(Format::Discord, Some(EventKind::ContactCreated), &data, "https://a.example");
         let content = discord["content"].as_str().unwrap().chars().count();
         assert!(content <= 2_000, "{content}");
     }

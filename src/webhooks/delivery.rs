@@ -75,7 +75,7 @@ impl DeliveryView {
             event_id: delivery.event_id,
             webhook_id: webhook_id(delivery.event_id),
             r#type: delivery.kind,
-            pixel_id: Some(delivery.place).filter(|place| place != account_id.as_str()),
+            pixel_id: Some(delivery.partition_key).filter(|key| key != account_id.as_str()),
             occurred_at: Timestamp(delivery.occurred_at),
             state,
             attempts: delivery.attempts,
@@ -104,7 +104,7 @@ impl Capability for ListDeliveries {
         "List webhook deliveries",
         "Lists the last 50 deliveries to a webhook: state, status and beginning of the answer.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfEndpoint;
     type Output = DeliveryList;
@@ -119,7 +119,9 @@ impl Capability for ListDeliveries {
         find(&mut connection, &caller, endpoint_id).await?;
         let mut last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
         // The endpoint may have been told of other sites before.
-        last.retain(|delivery| caller.sites.are_all() || caller.sites.include(&delivery.place));
+        last.retain(|delivery| {
+            caller.sites.are_all() || caller.sites.include(&delivery.partition_key)
+        });
         let waiting = store::count_waiting(&mut connection, endpoint_id, MOST_COUNTED).await?;
         let view = |delivery| DeliveryView::of(delivery, caller.account_id());
         Ok(DeliveryList { deliveries: last.into_iter().map(view).collect(), waiting })

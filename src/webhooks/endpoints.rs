@@ -11,13 +11,15 @@ use super::signing::SigningSecret;
 use super::store::endpoints as store;
 use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind as AccountEvent;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::lock_account;
 use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::Invalidation;
+use crate::infra::changes::{Changes, Invalidation};
+use crate::infra::encryption::Encryptor;
 use crate::infra::events::EventSelector;
 use crate::once;
 use crate::pixels::find_pixel;
@@ -36,7 +38,7 @@ impl Capability for CreateWebhook {
         "Has a server told what happens, by signed messages. The secret is shown only in this \
          answer.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = NewEndpoint;
     type Output = EndpointWithSecret;
@@ -78,8 +80,10 @@ impl Capability for CreateWebhook {
         store::insert_endpoint(&mut transaction, &endpoint, &encrypted).await?;
         let webhook = EndpointView::at(endpoint.clone(), now);
         let created = EndpointWithSecret { webhook, secret: secret.text() };
-        once::keep(infra, &mut transaction, Some(201), &created).await?;
-        commit(infra, transaction, &caller, AccountEvent::WebhookCreated, &endpoint).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &created).await?;
+        let (clock, changes) = (&infra.clock, &infra.changes);
+        commit(clock, changes, transaction, &caller, ActivityKind::WebhookCreated, &endpoint)
+            .await?;
         Ok(created)
     }
 }
@@ -93,7 +97,7 @@ impl Capability for ChangeWebhook {
         "Change a webhook",
         "Changes, pauses or resumes a webhook; what is left out stays.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = OnEndpoint;
     type Output = EndpointView;
@@ -108,7 +112,7 @@ impl Capability for ChangeWebhook {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OnEndpoint) -> Result<EndpointView> {
-        let endpoint_id = input::id_of(&request.endpoint_id)?;
+        let endpoint_id = input::id_of(request.endpoint_id)?;
         let url = request.url.as_deref().map(input::public_url).transpose()?;
         let (account_id, now) = (caller.account_id(), infra.clock.now());
         let mut transaction = infra.pool.begin().await?;
@@ -123,7 +127,9 @@ impl Capability for ChangeWebhook {
             endpoint.format = format.as_str().to_owned();
         }
         if let Some(kind) = request.signature {
-            let secrets = open_secrets(infra, &mut transaction, endpoint_id).await?;
+            let secrets =
+                open_secrets(&infra.clock, &infra.webhook_encryptor, &mut transaction, endpoint_id)
+                    .await?;
             let secret = secrets.first();
             let secret = secret.ok_or_else(|| Error::internal("a secret cannot be opened"))?;
             endpoint.public_key = public_key(secret, Some(kind))?;
@@ -146,7 +152,9 @@ impl Capability for ChangeWebhook {
         if endpoint.paused_at.is_none() && endpoint.failing_since.is_none() {
             super::store::waiting::update_due_now(&mut transaction, endpoint_id, now).await?;
         }
-        commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
+        let (clock, changes) = (&infra.clock, &infra.changes);
+        commit(clock, changes, transaction, &caller, ActivityKind::WebhookChanged, &endpoint)
+            .await?;
         infra.events.wake();
         Ok(EndpointView::at(endpoint, now))
     }
@@ -168,7 +176,7 @@ impl Capability for DeleteWebhook {
         Tool::DESTRUCTIVE
             .described("Delete a webhook", "Deletes a webhook with what waits for it."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = OfEndpoint;
     type Output = DeletedWebhook;
@@ -182,7 +190,9 @@ impl Capability for DeleteWebhook {
         let mut transaction = infra.pool.begin().await?;
         let endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
         store::delete_endpoint(&mut transaction, endpoint_id).await?;
-        commit(infra, transaction, &caller, AccountEvent::WebhookDeleted, &endpoint).await?;
+        let (clock, changes) = (&infra.clock, &infra.changes);
+        commit(clock, changes, transaction, &caller, ActivityKind::WebhookDeleted, &endpoint)
+            .await?;
         Ok(DeletedWebhook { endpoint_id, deleted: true })
     }
 }
@@ -198,7 +208,7 @@ impl Capability for RotateWebhookSecret {
         "Gives a webhook a new secret, shown only in this answer; the one before signs too for \
          a day.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = OfEndpoint;
     type Output = EndpointWithSecret;
@@ -222,8 +232,10 @@ impl Capability for RotateWebhookSecret {
         endpoint.previous_until = Some(until);
         let webhook = EndpointView::at(endpoint.clone(), now);
         let rotated = EndpointWithSecret { webhook, secret: secret.text() };
-        once::keep(infra, &mut transaction, Some(200), &rotated).await?;
-        commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &rotated).await?;
+        let (clock, changes) = (&infra.clock, &infra.changes);
+        commit(clock, changes, transaction, &caller, ActivityKind::WebhookChanged, &endpoint)
+            .await?;
         Ok(rotated)
     }
 }
@@ -244,12 +256,13 @@ pub async fn find(
 
 /// The current signing secrets; empty if the present secret cannot be decrypted.
 pub async fn open_secrets(
-    infra: &Infra,
+    clock: &Clock,
+    encryptor: &Encryptor,
     connection: &mut PgConnection,
     endpoint_id: Uuid,
 ) -> Result<Vec<SigningSecret>> {
-    let found = store::find_secrets(connection, endpoint_id, infra.clock.now()).await?;
-    let open = |encrypted: &Vec<u8>| infra.webhook_encryptor.decrypt(endpoint_id, encrypted);
+    let found = store::find_secrets(connection, endpoint_id, clock.now()).await?;
+    let open = |encrypted: &Vec<u8>| encryptor.decrypt(endpoint_id, encrypted);
     let mut opened = found.encrypted.iter().map(open);
     let Some(Some(present)) = opened.next() else { return Ok(Vec::new()) };
     let secrets = [present].into_iter().chain(opened.flatten());
@@ -268,16 +281,17 @@ pub async fn locked(
 
 /// Commits with an audit event, and notifies every node of the changed subscriptions.
 async fn commit(
-    infra: &Infra,
+    clock: &Clock,
+    changes: &Changes,
     mut transaction: Transaction<'_, Postgres>,
     caller: &Caller,
-    kind: AccountEvent,
+    kind: ActivityKind,
     endpoint: &Endpoint,
 ) -> Result<()> {
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
+    let (account_id, now) = (caller.account_id(), clock.now());
     let subject = endpoint.endpoint_id.to_string();
     caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
-    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await
+    changes.commit(transaction, &Invalidation::of_account(account_id)).await
 }
 
 fn public_key(secret: &SigningSecret, kind: Option<SignatureKind>) -> Result<Option<String>> {

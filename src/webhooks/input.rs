@@ -8,6 +8,7 @@ use super::format::{Format, SignatureKind};
 use crate::error::{Error, FieldError, Result};
 use crate::infra::events::EventSelector;
 use crate::types::ids::PixelId;
+use crate::types::ids::id_param::{IdParam, TextId};
 
 const MAX_URL: usize = 2_000;
 const EVENT_PREFIX: &str = "evt_";
@@ -54,24 +55,29 @@ pub struct EndpointChange {
 /// An endpoint by its id.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfEndpoint {
-    pub endpoint_id: String,
+    pub endpoint_id: IdParam<Uuid>,
 }
 
 impl OfEndpoint {
     pub fn id(&self) -> Result<Uuid> {
-        id_of(&self.endpoint_id)
+        id_of(self.endpoint_id)
     }
 }
 
-/// Parses an id; an invalid one is reported as not found.
-pub fn id_of(text: &str) -> Result<Uuid> {
-    Uuid::try_parse(text).map_err(|_| Error::WebhookNotFound)
+/// A malformed id is reported as not found.
+pub fn id_of(endpoint_id: IdParam<Uuid>) -> Result<Uuid> {
+    endpoint_id.into_id().ok_or(Error::WebhookNotFound)
 }
 
-/// Parses an event's id as the API or the header `webhook-id` has it.
-pub fn event_id(text: &str) -> Result<Uuid> {
-    let id = text.strip_prefix(EVENT_PREFIX).unwrap_or(text);
-    Uuid::try_parse(id).map_err(|_| Error::DeliveryNotFound)
+/// The id of an event, read as the API or the header `webhook-id` has it.
+#[derive(Clone, Copy)]
+pub struct EventId(pub Uuid);
+
+impl TextId for EventId {
+    fn from_text(text: &str) -> Option<Self> {
+        let id = text.strip_prefix(EVENT_PREFIX).unwrap_or(text);
+        Uuid::try_parse(id).ok().map(Self)
+    }
 }
 
 /// The id of an event as deliveries carry it: the same for every endpoint and attempt, so that receivers can
@@ -103,7 +109,7 @@ pub fn too_many_pixels() -> Error {
 /// What is to be another of which endpoint; what is left out stays.
 #[derive(Deserialize, JsonSchema)]
 pub struct OnEndpoint {
-    pub endpoint_id: String,
+    pub endpoint_id: IdParam<Uuid>,
     /// An https address on a public host.
     pub url: Option<String>,
     /// Names or groups; empty for all.
@@ -118,9 +124,8 @@ pub struct OnEndpoint {
 }
 
 impl OnEndpoint {
-    pub fn new(endpoint_id: &str, change: EndpointChange) -> Self {
+    pub fn new(endpoint_id: IdParam<Uuid>, change: EndpointChange) -> Self {
         let EndpointChange { url, events, pixels, format, signature, paused } = change;
-        let endpoint_id = endpoint_id.to_owned();
         Self { endpoint_id, url, events, pixels, format, signature, paused }
     }
 }

@@ -11,7 +11,7 @@ use crate::accounts::find_account;
 use crate::accounts::mails::owners_mail::{always, receives_notifications};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
@@ -24,7 +24,7 @@ struct Paused {
 /// Enqueues the mail about an endpoint that was just paused; `None` if nobody is notified.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account_id: &AccountId,
     endpoint_id: Uuid,
 ) -> Result<Option<ClaimedMail>> {
@@ -33,7 +33,7 @@ pub async fn put(
         return Ok(None);
     }
     let new = NewMail { kind: Kind::WebhookPaused, account_id: Some(account_id), pixel_id: None };
-    infra.outbox.put(connection, new, &Paused { endpoint_id }).await
+    outbox.put(connection, new, &Paused { endpoint_id }).await
 }
 
 /// The mail in its current form; `None` once the endpoint is resumed or deleted.
@@ -47,10 +47,12 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let Some(endpoint) = endpoint.filter(|endpoint| endpoint.paused_at.is_some()) else {
         return Ok(None);
     };
-    always(&mut connection, infra, &account, notice(infra, &endpoint)).await.map(Some)
+    always(&mut connection, infra.base_url(), &account, notice(infra.base_url(), &endpoint))
+        .await
+        .map(Some)
 }
 
-fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
+fn notice(base_url: &str, endpoint: &Endpoint) -> Notice {
     let url = Url::parse(&endpoint.url).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let because = endpoint.paused_because.as_deref().and_then(PausedBecause::parse);
@@ -78,11 +80,7 @@ fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
         facts: facts(host, endpoint),
         link: Some(NoticeLink {
             label: tr("View the webhook"),
-            url: format!(
-                "{}/console/account/deliveries/{}",
-                infra.base_url(),
-                endpoint.endpoint_id
-            ),
+            url: format!("{base_url}/console/account/deliveries/{}", endpoint.endpoint_id),
         }),
         ..Notice::default()
     }

@@ -20,7 +20,7 @@ pub async fn pause(
     if !update_paused(&mut transaction, endpoint_id, because, now).await? {
         return Ok(());
     }
-    let mail = paused_mail::put(&mut transaction, infra, account_id, endpoint_id).await?;
+    let mail = paused_mail::put(&mut transaction, &infra.outbox, account_id, endpoint_id).await?;
     transaction.commit().await?;
     let because = because.as_str();
     tracing::warn!(%account_id, %endpoint_id, because, "a webhook was paused");
@@ -33,6 +33,6 @@ pub async fn pause(
 async fn send(infra: Infra, mail: ClaimedMail) {
     let rendered = paused_mail::rendered(&infra, &mail).await;
     if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
-        tracing::error!(?error, "a mail that is refused could not be taken out");
+        tracing::error!(?error, "a rejected mail could not be removed from the outbox");
     }
 }

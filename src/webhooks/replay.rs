@@ -2,9 +2,10 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::endpoints::locked;
-use super::input;
+use super::input::{self, EventId};
 use super::store::deliveries as store;
 use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
@@ -12,6 +13,7 @@ use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
+use crate::types::ids::id_param::IdParam;
 
 /// From when on.
 #[derive(Deserialize, JsonSchema, ToSchema)]
@@ -32,8 +34,8 @@ pub struct Replayed {
 /// An event that was sent to an endpoint.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfDelivery {
-    pub endpoint_id: String,
-    pub event_id: String,
+    pub endpoint_id: IdParam<Uuid>,
+    pub event_id: IdParam<EventId>,
 }
 
 /// Replays one event to the endpoint, under the same id.
@@ -46,7 +48,7 @@ impl Capability for ReplayDelivery {
             .open_world()
             .described("Replay a delivery", "Sends one event to a webhook again."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = OfDelivery;
     type Output = Replayed;
@@ -56,11 +58,10 @@ impl Capability for ReplayDelivery {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfDelivery) -> Result<Replayed> {
-        let endpoint_id = input::id_of(&request.endpoint_id)?;
-        let event_id = input::event_id(&request.event_id);
+        let endpoint_id = input::id_of(request.endpoint_id)?;
         let mut transaction = infra.pool.begin().await?;
         locked(&mut transaction, caller.account_id(), endpoint_id).await?;
-        let event_id = event_id.map_err(|_| Error::DeliveryNotFound)?;
+        let EventId(event_id) = request.event_id.into_id().ok_or(Error::DeliveryNotFound)?;
         let now = infra.clock.now();
         if !store::update_replayed(&mut transaction, endpoint_id, event_id, now).await? {
             return Err(Error::DeliveryNotFound);
@@ -75,7 +76,7 @@ impl Capability for ReplayDelivery {
 /// Since when all is sent again to which endpoint.
 #[derive(Deserialize, JsonSchema)]
 pub struct SinceOfEndpoint {
-    pub endpoint_id: String,
+    pub endpoint_id: IdParam<Uuid>,
     /// RFC 3339.
     pub since: String,
     /// Only events that were tried for a day in vain, without tests; all when left out.
@@ -91,7 +92,7 @@ impl Capability for ReplayWebhook {
         "Replay a webhook",
         "Sends all again to a webhook that happened since a moment and is kept.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = SinceOfEndpoint;
     type Output = Replayed;
@@ -101,7 +102,7 @@ impl Capability for ReplayWebhook {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: SinceOfEndpoint) -> Result<Replayed> {
-        let endpoint_id = input::id_of(&request.endpoint_id)?;
+        let endpoint_id = input::id_of(request.endpoint_id)?;
         let since = DateTime::parse_from_rfc3339(&request.since);
         let since = since.map(|time| time.with_timezone(&Utc));
         let mut transaction = infra.pool.begin().await?;

@@ -30,7 +30,7 @@ impl Capability for TestWebhook {
         "Test a webhook",
         "Sends a test event to a webhook and tells how it was answered.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = OfEndpoint;
     type Output = DeliveryView;
@@ -45,13 +45,18 @@ impl Capability for TestWebhook {
         let (endpoint, secrets) = {
             let mut connection = infra.pool.acquire().await?;
             let endpoint = find(&mut connection, &caller, endpoint_id).await?;
-            (endpoint, open_secrets(infra, &mut connection, endpoint_id).await?)
+            (
+                endpoint,
+                open_secrets(&infra.clock, &infra.webhook_encryptor, &mut connection, endpoint_id)
+                    .await?,
+            )
         };
         if secrets.is_empty() {
             return Err(Error::internal("no receipt secret opens the secret of a webhook"));
         }
         let _slot = infra.fetch_slots.take(account_id.as_str())?;
-        let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
+        let target =
+            Target::find(&infra.webhook_post, &endpoint.url, &endpoint.format, secrets).await?;
         let event = test_event(infra.clock.now(), account_id);
         let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
         let attempted = attempt(&infra.clock, &target, event, Made::of(body)).await;
@@ -77,7 +82,7 @@ impl Capability for TestWebhook {
 
 fn test_event(now: DateTime<Utc>, account_id: &AccountId) -> DueDelivery {
     DueDelivery {
-        place: account_id.to_string(),
+        partition_key: account_id.to_string(),
         seq: 0,
         event_id: uuid_v7(now),
         kind: TEST.to_owned(),
@@ -95,7 +100,7 @@ fn delivery(attempted: &Attempted) -> Delivery {
     Delivery {
         event_id: due.event_id,
         kind: due.kind.clone(),
-        place: due.place.clone(),
+        partition_key: due.partition_key.clone(),
         occurred_at: due.occurred_at,
         attempts: 1,
         attempted_at: Some(attempted.at),

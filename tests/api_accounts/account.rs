@@ -39,7 +39,7 @@ async fn two_accounts(app: &App) -> [Account; 2] {
 }
 
 #[tokio::test]
-async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_told() {
+async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_notified() {
     let app = App::spawn_with_mail().await;
     let [ann, eve] = two_accounts(&app).await;
     let new = fresh_address("new");
@@ -56,9 +56,9 @@ async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_t
     assert_eq!(changed["email_verified"], true);
     let shown = app.show_account(&ann.account_id, &ann.signup_token).await.expect(200);
     assert_eq!(shown["email"], new);
-    let told = MailServer::shared().wait_for(&ann.email, 3).await.pop().unwrap();
-    assert_eq!(told.subject(), "The email of your Assent account was changed");
-    assert!(told.text().contains(&new) && told.text().contains(&ann.account_id));
+    let mail = MailServer::shared().wait_for(&ann.email, 3).await.pop().unwrap();
+    assert_eq!(mail.subject(), "The email of your Assent account was changed");
+    assert!(mail.text().contains(&new) && mail.text().contains(&ann.account_id));
     // The old address is free again.
     app.sign_up(&ann.email).await;
 }
@@ -75,8 +75,8 @@ async fn codes_and_links_mailed_to_the_old_address_end_with_the_change() {
     app.post("/v1/signup/resend-code", json!({"email": ann.email})).await.expect(200);
     app.post("/v1/signup/resend-code", json!({"email": new})).await.expect(200);
     MailServer::shared().wait_for(&new, 2).await;
-    let told = MailServer::shared().wait_for(&ann.email, 3).await;
-    assert_eq!(told.len(), 3, "the mail of the signup, the code, and the news");
+    let mails = MailServer::shared().wait_for(&ann.email, 3).await;
+    assert_eq!(mails.len(), 3, "the mail of the signup, the code, and the news");
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_name_is_changed_without_a_code() {
 }
 
 #[tokio::test]
-async fn without_a_mail_server_a_full_key_takes_the_place_of_a_code() {
+async fn without_a_mail_server_a_full_key_replaces_a_code() {
     let app = App::spawn().await;
     let [ann, eve] = [app.account("ann@example.com").await, app.account("eve@example.com").await];
     let body = json!({"purpose": "change_email", "email": "new@example.com"});

@@ -82,11 +82,11 @@ async fn the_activity_log_names_each_action_and_its_actor() {
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
     expected.push(own("pixel_deleted"));
 
-    let told = events(&app, &ann.key).await;
-    assert_eq!(fields(&told[0]), ["actor", "event_id", "happened_at", "kind", "subject"]);
-    let told = told.iter().rev();
-    let told = told.map(|event| json!([event["kind"], event["actor"], event["subject"]]));
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let listed = events(&app, &ann.key).await;
+    assert_eq!(fields(&listed[0]), ["actor", "event_id", "happened_at", "kind", "subject"]);
+    let listed = listed.iter().rev();
+    let listed = listed.map(|event| json!([event["kind"], event["actor"], event["subject"]]));
+    assert_eq!(listed.collect::<Vec<_>>(), expected);
     assert_eq!(events(&app, &eve.key).await.len(), 1);
     // Whom an erasure was about is not kept.
     let kept = "SELECT count(*) FROM account_events AS event

@@ -1,6 +1,7 @@
 //! Changes of an account's address: with a code from the current mailbox, or after seven days in which
 //! that mailbox can cancel.
 
+use assent::types::ids::AccountId;
 use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -59,9 +60,9 @@ async fn a_stolen_key_alone_cannot_change_the_address_within_seven_days() {
     assert_eq!((&asked["email"], &asked["status"]), (&json!(ann.email), &json!("active")));
     let pending = json!({"email": thief, "takes_effect_at": "2026-03-17T12:00:00.000Z"});
     assert_eq!(asked["pending"], pending);
-    let told = mail_about(&ann.email, ASKED).await;
+    let mail = mail_about(&ann.email, ASKED).await;
     for part in [&*thief, &ann.account_id, &ann.key[..12], "17 March 2026, 12:00 UTC"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(mail.contains(part), "{part}: {mail}");
     }
     let new = mail_about(&thief, "This address becomes the email of an Assent account").await;
     assert!(new.contains(&ann.account_id) && !new.contains("token="), "{new}");
@@ -285,9 +286,10 @@ async fn a_suspended_or_deleted_account_does_not_change_its_address() {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     app.ask_to_move(&ann, &fresh_address("new")).await.expect(202);
     let infra = crate::support::server::infra(&app.database, app.clock.clone(), &[]);
-    assent::accounts::operator::suspend(&infra, &ann.account_id).await.unwrap();
+    let account_id = AccountId::from(ann.account_id.clone());
+    assent::accounts::operator::suspend(&infra, &account_id).await.unwrap();
     app.clock.advance(Duration::days(8));
-    assent::accounts::operator::resume(&infra, &ann.account_id).await.unwrap();
+    assent::accounts::operator::resume(&infra, &account_id).await.unwrap();
     // A change that is due would take effect within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let kept = app.change_account(&ann.key, json!({})).await.expect(200);

@@ -163,9 +163,9 @@ impl Mailed {
         let before = self.inbox();
         self.asked().await;
         for _ in 0..200 {
-            let untold = "SELECT EXISTS (SELECT FROM erasure_requests WHERE told_at IS NULL)
+            let pending = "SELECT EXISTS (SELECT FROM erasure_requests WHERE told_at IS NULL)
                  OR EXISTS (SELECT FROM outbox)";
-            let waits = sqlx::query_scalar::<_, bool>(untold).fetch_one(&self.app.pool);
+            let waits = sqlx::query_scalar::<_, bool>(pending).fetch_one(&self.app.pool);
             if !waits.await.unwrap() {
                 assert_eq!(self.inbox(), before);
                 return;
@@ -230,9 +230,9 @@ async fn one_click_turns_a_mail_off_at_once_and_no_other() {
         assert_eq!(now[switch], !off, "{switch}");
     }
     mailed.is_silent().await;
-    let told = events(&mailed.app, &mailed.ann.key).await;
-    assert_eq!(told[0], ("mail_turned_off".to_owned(), json!("erasure_requests")));
-    assert_eq!(told.len(), 2, "once, however often it is clicked: {told:?}");
+    let logged = events(&mailed.app, &mailed.ann.key).await;
+    assert_eq!(logged[0], ("mail_turned_off".to_owned(), json!("erasure_requests")));
+    assert_eq!(logged.len(), 2, "once, however often it is clicked: {logged:?}");
     change(&mailed.app, &mailed.ann.key, json!({"erasure_requests": true})).await.expect(200);
     mailed.mail().await;
 }

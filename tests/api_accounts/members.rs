@@ -192,10 +192,10 @@ async fn a_member_sees_the_account_in_the_console_and_does_what_the_role_says() 
     for (role, status) in [("read", 403), ("operate", 303)] {
         let bob = fresh_address(role);
         let id = uuid::Uuid::now_v7();
-        let seat = "INSERT INTO members (member_id, account_id, email, role, created_at)
+        let insert = "INSERT INTO members (member_id, account_id, email, role, created_at)
             VALUES ($1, $2, $3, $4, $5)";
-        let seat = sqlx::query(seat).bind(id).bind(&ann.account_id).bind(&bob).bind(role);
-        seat.bind(app.clock.now()).execute(&app.pool).await.unwrap();
+        let insert = sqlx::query(insert).bind(id).bind(&ann.account_id).bind(&bob).bind(role);
+        insert.bind(app.clock.now()).execute(&app.pool).await.unwrap();
         let mut browser = Browser::new(&app);
         browser.sign_in(&bob).await;
         assert!(browser.page("/console").await.contains("shop.example"));

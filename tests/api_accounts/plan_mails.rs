@@ -11,7 +11,7 @@ use crate::support::setup::set_plan;
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// The mails that come by themselves, of a subject.
-fn told(email: &str, subject: &str) -> Vec<Mail> {
+fn sent(email: &str, subject: &str) -> Vec<Mail> {
     let all = MailServer::shared().everything(email);
     all.into_iter().filter(|mail| mail.subject().contains(subject)).collect()
 }
@@ -29,14 +29,14 @@ async fn rounds(app: &App, by: Duration) {
 }
 
 /// Waits for the mails of a subject, and that there are no more.
-async fn are_told(email: &str, subject: &str, count: usize) -> Vec<Mail> {
+async fn are_sent(email: &str, subject: &str, count: usize) -> Vec<Mail> {
     for _ in 0..400 {
-        if told(email, subject).len() >= count {
+        if sent(email, subject).len() >= count {
             break;
         }
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
-    let mails = told(email, subject);
+    let mails = sent(email, subject);
     assert_eq!(mails.len(), count, "{email}: {subject}");
     mails
 }
@@ -69,23 +69,23 @@ async fn an_owner_hears_once_that_the_trial_or_the_subscription_has_ended() {
     let _other = another_node(&app).await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     rounds(&app, Duration::days(30) - Duration::hours(1)).await;
-    are_told(&ann.email, ENDED, 0).await;
+    are_sent(&ann.email, ENDED, 0).await;
     rounds(&app, Duration::hours(1)).await;
-    let mails = are_told(&ann.email, ENDED, 1).await;
+    let mails = are_sent(&ann.email, ENDED, 1).await;
     assert_eq!(mails[0].subject(), "Identification is paused: your Assent trial has ended");
     says(&mails[0], &["9 April 2026, 12:00 UTC", "/console/account#plan", "1 US dollar"]);
     assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(1)).await;
-    are_told(&ann.email, ENDED, 1).await;
+    are_sent(&ann.email, ENDED, 1).await;
     let paid = "UPDATE accounts SET plan = 'paid', paid_until = '2026-05-01T00:00:00Z' WHERE account_id = $1";
     run(&app, paid, &ann.account_id).await;
     rounds(&app, Duration::days(5)).await;
-    are_told(&ann.email, ENDED, 1).await;
+    are_sent(&ann.email, ENDED, 1).await;
     rounds(&app, Duration::days(20)).await;
-    let mails = are_told(&ann.email, ENDED, 2).await;
+    let mails = are_sent(&ann.email, ENDED, 2).await;
     assert!(mails[1].subject().ends_with("your Assent subscription has ended"));
     rounds(&app, Duration::days(3)).await;
-    are_told(&ann.email, ENDED, 2).await;
+    are_sent(&ann.email, ENDED, 2).await;
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn an_end_long_ago_is_no_news() {
         "UPDATE accounts SET trial_ends_at = '2026-01-01T00:00:00Z' WHERE account_id = $1";
     run(&app, long_ago, &ann.account_id).await;
     rounds(&app, Duration::hours(1)).await;
-    are_told(&ann.email, "Identification is paused", 0).await;
+    are_sent(&ann.email, "Identification is paused", 0).await;
 }
 
 #[tokio::test]
@@ -105,9 +105,9 @@ async fn an_owner_hears_seven_days_and_one_day_before_the_trial_ends_once_each()
     let _other = another_node(&app).await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     rounds(&app, Duration::days(23) - Duration::hours(1)).await;
-    are_told(&ann.email, TRIAL, 0).await;
+    are_sent(&ann.email, TRIAL, 0).await;
     rounds(&app, Duration::hours(1)).await;
-    let mails = are_told(&ann.email, TRIAL, 1).await;
+    let mails = are_sent(&ann.email, TRIAL, 1).await;
     assert_eq!(mails[0].subject(), "Your Assent trial ends on 9 April 2026");
     says(
         &mails[0],
@@ -115,13 +115,13 @@ async fn an_owner_hears_seven_days_and_one_day_before_the_trial_ends_once_each()
     );
     assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(5)).await;
-    are_told(&ann.email, TRIAL, 1).await;
+    are_sent(&ann.email, TRIAL, 1).await;
     rounds(&app, Duration::days(1)).await;
-    are_told(&ann.email, TRIAL, 2).await;
+    are_sent(&ann.email, TRIAL, 2).await;
     for wait in [Duration::hours(12), Duration::hours(12), Duration::days(20)] {
         rounds(&app, wait).await;
     }
-    are_told(&ann.email, TRIAL, 2).await;
+    are_sent(&ann.email, TRIAL, 2).await;
 }
 
 #[tokio::test]
@@ -137,13 +137,13 @@ async fn a_late_confirmation_brings_only_mails_of_the_future() {
     rounds(&app, Duration::days(26)).await;
     run(&app, confirm, &ann.account_id).await;
     rounds(&app, Duration::zero()).await;
-    are_told(&late, TRIAL, 1).await;
+    are_sent(&late, TRIAL, 1).await;
     rounds(&app, Duration::days(3) + Duration::hours(1)).await;
-    are_told(&late, TRIAL, 2).await;
-    are_told(&later, TRIAL, 0).await;
+    are_sent(&late, TRIAL, 2).await;
+    are_sent(&later, TRIAL, 0).await;
     run(&app, confirm, &bob.account_id).await;
     rounds(&app, Duration::zero()).await;
-    are_told(&later, TRIAL, 1).await;
+    are_sent(&later, TRIAL, 1).await;
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn only_owners_in_their_trial_hear_of_its_end() {
     let app = App::spawn_with_mail().await;
     let account = async || app.mailed_account(&fresh_address("ann")).await;
     let [paid, unlimited, off] = [account().await, account().await, account().await];
-    let [unverified, suspended, told_first] = [account().await, account().await, account().await];
+    let [unverified, suspended, mailed_first] = [account().await, account().await, account().await];
     set_plan(&app, &paid.account_id, "paid").await;
     set_plan(&app, &unlimited.account_id, "unlimited").await;
     let no = json!({"trial_ending": false});
@@ -162,13 +162,13 @@ async fn only_owners_in_their_trial_hear_of_its_end() {
         "UPDATE accounts SET status = 'suspended', suspended_from = 'active' WHERE account_id = $1";
     run(&app, suspend, &suspended.account_id).await;
     rounds(&app, Duration::days(23)).await;
-    are_told(&told_first.email, TRIAL, 1).await;
-    set_plan(&app, &told_first.account_id, "paid").await;
+    are_sent(&mailed_first.email, TRIAL, 1).await;
+    set_plan(&app, &mailed_first.account_id, "paid").await;
     rounds(&app, Duration::days(6)).await;
     rounds(&app, Duration::days(2)).await;
-    are_told(&told_first.email, TRIAL, 1).await;
+    are_sent(&mailed_first.email, TRIAL, 1).await;
     for account in [&paid, &unlimited, &off, &unverified, &suspended] {
-        are_told(&account.email, TRIAL, 0).await;
+        are_sent(&account.email, TRIAL, 0).await;
     }
     let demo = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM outbox").fetch_one(&app.pool);
     assert_eq!(demo.await.unwrap(), 0);
@@ -185,10 +185,10 @@ async fn without_a_mail_server_nothing_is_noted_and_later_nobody_hears_old_news(
     rounds(&app, Duration::days(24)).await;
     let noted = "SELECT count(*) FROM accounts WHERE trial_told_days IS NOT NULL";
     let noted = sqlx::query_scalar::<_, i64>(noted).fetch_one(&app.pool).await.unwrap();
-    let told = "SELECT count(*) FROM contact_usage WHERE told_percent > 0";
-    let told_of = sqlx::query_scalar::<_, i64>(told).fetch_one(&app.pool).await.unwrap();
+    let mailed = "SELECT count(*) FROM contact_usage WHERE told_percent > 0";
+    let mailed_count = sqlx::query_scalar::<_, i64>(mailed).fetch_one(&app.pool).await.unwrap();
     let waiting = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM outbox");
-    assert_eq!((noted, told_of, waiting.fetch_one(&app.pool).await.unwrap()), (0, 0, 0));
+    assert_eq!((noted, mailed_count, waiting.fetch_one(&app.pool).await.unwrap()), (0, 0, 0));
     // A mail server comes once the trial of one is over, and that of the other ends in five days.
     let set = "UPDATE accounts SET email = $2 WHERE account_id = $1";
     let (one, other) = (fresh_address("ann"), fresh_address("bob"));
@@ -198,7 +198,7 @@ async fn without_a_mail_server_nothing_is_noted_and_later_nobody_hears_old_news(
     app.clock.advance(Duration::days(26));
     let app = another_node(&app).await;
     rounds(&app, Duration::zero()).await;
-    are_told(&other, TRIAL, 1).await;
+    are_sent(&other, TRIAL, 1).await;
     assert!(MailServer::shared().everything(&one).is_empty());
 }
 
@@ -223,7 +223,7 @@ async fn an_odd_display_name_does_no_harm() {
     }
     rounds(&app, Duration::days(23)).await;
     for (account, (name, is_shown)) in accounts.iter().zip(names) {
-        let mail = are_told(&account.email, TRIAL, 1).await.remove(0);
+        let mail = are_sent(&account.email, TRIAL, 1).await.remove(0);
         for part in [mail.text(), mail.html()] {
             assert_eq!(part.contains(name), is_shown, "{name:?}: {part}");
         }
@@ -269,28 +269,28 @@ async fn an_owner_hears_once_a_month_that_eighty_and_a_hundred_percent_are_used(
     pay(&app, &ann).await;
     app.store_until(&ann, "shop.example", 399).await;
     rounds(&app, Duration::minutes(1)).await;
-    are_told(&ann.email, CONTACTS, 0).await;
+    are_sent(&ann.email, CONTACTS, 0).await;
     other.store_until(&ann, "shop.example", 400).await;
     rounds(&app, Duration::minutes(1)).await;
-    let mails = are_told(&ann.email, CONTACTS, 1).await;
+    let mails = are_sent(&ann.email, CONTACTS, 1).await;
     assert_eq!(mails[0].subject(), "80% of the contacts of March are used");
     says(&mails[0], &[&ann.account_id, "400 of 500", "1 April 2026", "/console/account"]);
     app.store_until(&ann, "shop.example", 450).await;
     rounds(&app, Duration::minutes(1)).await;
-    are_told(&ann.email, CONTACTS, 1).await;
+    are_sent(&ann.email, CONTACTS, 1).await;
     app.store_until(&ann, "shop.example", 500).await;
     rounds(&app, Duration::minutes(1)).await;
-    let mails = are_told(&ann.email, CONTACTS, 2).await;
+    let mails = are_sent(&ann.email, CONTACTS, 2).await;
     assert_eq!(mails[1].subject(), "All contacts of March are used");
     says(&mails[1], &["500 of 500", "no new contacts are stored", "1 April 2026"]);
     assert!(mails[1].0["headers"]["List-Unsubscribe"].is_string());
     rounds(&app, Duration::days(3)).await;
-    are_told(&ann.email, CONTACTS, 2).await;
+    are_sent(&ann.email, CONTACTS, 2).await;
     // The next month counts anew; all of it at once brings one mail.
     rounds(&app, Duration::days(22)).await;
     app.store_until(&ann, "shop.example", 500).await;
     rounds(&app, Duration::minutes(1)).await;
-    let mails = are_told(&ann.email, CONTACTS, 3).await;
+    let mails = are_sent(&ann.email, CONTACTS, 3).await;
     assert_eq!(mails[2].subject(), "All contacts of April are used");
 }
 
@@ -307,19 +307,19 @@ async fn nobody_hears_of_an_allowance_who_has_none_or_turned_it_off() {
         app.mailed_account(&fresh_address("ann")).await,
         app.mailed_account(&fresh_address("bob")).await,
     ];
-    let told_one = app.mailed_account(&fresh_address("eve")).await;
+    let mailed_one = app.mailed_account(&fresh_address("eve")).await;
     set_plan(&app, &unlimited.account_id, "unlimited").await;
     let no = json!({"allowance": false});
     app.call(Method::PATCH, "/v1/account/mails", &off.key, no).await.expect(200);
     for (account, domain) in
-        [(&unlimited, "a.example"), (&off, "b.example"), (&told_one, "c.example")]
+        [(&unlimited, "a.example"), (&off, "b.example"), (&mailed_one, "c.example")]
     {
         app.store_until(account, domain, 500).await;
     }
     rounds(&app, Duration::minutes(1)).await;
-    are_told(&told_one.email, CONTACTS, 1).await;
+    are_sent(&mailed_one.email, CONTACTS, 1).await;
     for account in [&unlimited, &off] {
-        are_told(&account.email, CONTACTS, 0).await;
+        are_sent(&account.email, CONTACTS, 0).await;
     }
 }
 

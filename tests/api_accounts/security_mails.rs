@@ -13,22 +13,22 @@ use crate::support::{Account, App, MailServer, fresh_address};
 const KEY: &str = "A new API key for your Assent account";
 const SIGN_IN: &str = "A new sign-in to your Assent account";
 
-fn told(email: &str, subject: &str) -> Vec<Mail> {
+fn sent(email: &str, subject: &str) -> Vec<Mail> {
     let all = MailServer::shared().everything(email);
     all.into_iter().filter(|mail| mail.subject() == subject).collect()
 }
 
 /// Waits for the mails of a subject; more of them would come within moments.
-async fn are_told(email: &str, subject: &str, count: usize) -> Vec<Mail> {
+async fn are_sent(email: &str, subject: &str, count: usize) -> Vec<Mail> {
     for _ in 0..400 {
-        if told(email, subject).len() >= count {
+        if sent(email, subject).len() >= count {
             break;
         }
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
     // A further mail would arrive within this time.
     tokio::time::sleep(RealTime::from_millis(300)).await;
-    let mails = told(email, subject);
+    let mails = sent(email, subject);
     assert_eq!(mails.len(), count, "{email}: {subject}");
     mails
 }
@@ -52,9 +52,9 @@ fn says(mail: &Mail, facts: &[&str]) {
 async fn the_owner_hears_of_every_key_but_the_first_of_a_new_account() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
-    are_told(&ann.email, KEY, 0).await;
+    are_sent(&ann.email, KEY, 0).await;
     let key = issue(&app, &ann.key, json!({"name": "shop server 2", "scope": "operate"})).await;
-    let mail = are_told(&ann.email, KEY, 1).await.remove(0);
+    let mail = are_sent(&ann.email, KEY, 1).await.remove(0);
     let console = format!("{}/console/account#keys", app.base);
     let prefix = &key[..12];
     let facts = [
@@ -72,7 +72,7 @@ async fn the_owner_hears_of_every_key_but_the_first_of_a_new_account() {
     }
     assert!(mail.0["headers"]["List-Unsubscribe"].is_null(), "it cannot be turned off");
     app.issue_key(&ann.account_id, &ann.signup_token).await.expect(201);
-    let mails = are_told(&ann.email, KEY, 2).await;
+    let mails = are_sent(&ann.email, KEY, 2).await;
     says(&mails[1], &["signup token"]);
 }
 
@@ -88,7 +88,7 @@ async fn the_owner_hears_of_a_first_key_that_comes_long_after_the_confirmation()
     browser.sign_in(&email).await;
     let made = browser.submit("/console/account", "/console/account/keys", &[]).await;
     assert_eq!(made.status, 201, "{}", made.text);
-    let mail = are_told(&email, KEY, 1).await.remove(0);
+    let mail = are_sent(&email, KEY, 1).await.remove(0);
     says(&mail, &[&email]);
 }
 
@@ -100,7 +100,7 @@ async fn odd_names_of_keys_do_no_harm() {
     for name in names {
         issue(&app, &ann.key, json!({"name": name})).await;
     }
-    for mail in are_told(&ann.email, KEY, 3).await {
+    for mail in are_sent(&ann.email, KEY, 3).await {
         says(&mail, &["as the console shows it"]);
         for (part, name) in [mail.text(), mail.html()].iter().zip(names) {
             assert!(!part.contains(name) && !part.contains("evil"), "{part}");
@@ -119,10 +119,10 @@ async fn many_keys_do_not_flood_a_mailbox() {
         // Not faster than keys may be made.
         app.clock.advance(Duration::minutes(1));
     }
-    are_told(&ann.email, KEY, 19).await;
+    are_sent(&ann.email, KEY, 19).await;
     app.clock.advance(Duration::days(1));
     issue(&app, &ann.key, json!({})).await;
-    are_told(&ann.email, KEY, 20).await;
+    are_sent(&ann.email, KEY, 20).await;
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn without_a_mail_server_no_mail_waits() {
 // A new sign-in
 
 #[tokio::test]
-async fn a_sign_in_is_mailed_with_its_place_and_time() {
+async fn a_sign_in_is_mailed_with_its_location_and_time() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let mut browser = Browser::new(&app);
@@ -147,7 +147,7 @@ async fn a_sign_in_is_mailed_with_its_place_and_time() {
     let request = request.header("origin", &app.base).header("user-agent", firefox);
     let request = request.header("x-forwarded-for", "203.0.113.77");
     leads_to(&browser.send(request.form(&[("code", &code)])).await, "/console");
-    let mail = are_told(&ann.email, SIGN_IN, 1).await.remove(0);
+    let mail = are_sent(&ann.email, SIGN_IN, 1).await.remove(0);
     let console = format!("{}/console/account#sessions", app.base);
     let facts =
         ["Firefox on Linux", "10 March 2026, 12:00 UTC", &*ann.email, &ann.account_id, &console];
@@ -158,7 +158,7 @@ async fn a_sign_in_is_mailed_with_its_place_and_time() {
     assert!(mail.0["headers"]["List-Unsubscribe"].is_null(), "it cannot be turned off");
     // A second browser is another sign-in.
     Browser::new(&app).sign_in(&ann.email).await;
-    are_told(&ann.email, SIGN_IN, 2).await;
+    are_sent(&ann.email, SIGN_IN, 2).await;
 }
 
 #[tokio::test]
@@ -171,15 +171,15 @@ async fn a_sign_up_and_a_repeated_proof_cause_no_mail() {
     leads_to(&browser.type_code(&code).await, "/console");
     app.clock.advance(Duration::hours(1));
     browser.sign_in(&email).await;
-    are_told(&email, SIGN_IN, 0).await;
+    are_sent(&email, SIGN_IN, 0).await;
     // A session of somebody else in the browser changes nothing.
     let eve = app.mailed_account(&fresh_address("eve")).await;
     browser.sign_in(&eve.email).await;
-    are_told(&eve.email, SIGN_IN, 1).await;
+    are_sent(&eve.email, SIGN_IN, 1).await;
     // Nor does one that has ended.
     app.clock.advance(Duration::days(31));
     browser.sign_in(&eve.email).await;
-    are_told(&eve.email, SIGN_IN, 2).await;
+    are_sent(&eve.email, SIGN_IN, 2).await;
 }
 
 #[tokio::test]
@@ -190,5 +190,5 @@ async fn a_wrong_code_tells_nobody() {
     let code = browser.ask_for_code(&ann.email).await;
     let wrong = if code == "000000" { "000001" } else { "000000" };
     assert_ne!(browser.type_code(wrong).await.status, 303);
-    are_told(&ann.email, SIGN_IN, 0).await;
+    are_sent(&ann.email, SIGN_IN, 0).await;
 }

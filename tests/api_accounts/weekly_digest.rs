@@ -131,19 +131,19 @@ async fn two_nodes_send_one_digest_a_week_to_an_owner_who_wants_it() {
 async fn nobody_receives_a_digest_without_a_site_on_hold_or_long_after_monday() {
     let app = App::spawn_with_mail().await;
     let account = async || app.mailed_account(&fresh_address("ann")).await;
-    let [without_site, on_hold, told] = [account().await, account().await, account().await];
+    let [without_site, on_hold, mailed] = [account().await, account().await, account().await];
     app.pixel(&on_hold.key, "hold.example").await;
-    app.pixel(&told.key, "told.example").await;
-    for account in [&without_site, &on_hold, &told] {
+    app.pixel(&mailed.key, "told.example").await;
+    for account in [&without_site, &on_hold, &mailed] {
         turn_on(&app, account).await;
     }
     let hold =
         "UPDATE accounts SET status = 'suspended', suspended_from = 'active' WHERE account_id = $1";
     run(&app, hold, &on_hold).await;
     at(&app, "2026-03-18T08:00:00Z").await;
-    are_sent(&told, 0).await;
+    are_sent(&mailed, 0).await;
     at(&app, "2026-03-23T10:00:00Z").await;
-    let mail = are_sent(&told, 1).await.remove(0);
+    let mail = are_sent(&mailed, 1).await.remove(0);
     says(&mail, &["told.example", "No responses", "None open", "Failing webhooks"]);
     let release =
         "UPDATE accounts SET status = 'active', suspended_from = NULL WHERE account_id = $1";

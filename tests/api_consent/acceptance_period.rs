@@ -19,7 +19,7 @@ async fn publish(app: &App, key: &str, site: &mut Site, days: Value) {
     site.policy_hash = configured["policy_hash"].as_str().unwrap().to_owned();
 }
 
-fn told(moment: DateTime<Utc>) -> Value {
+fn timestamp(moment: DateTime<Utc>) -> Value {
     json!(moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }
 
@@ -55,7 +55,7 @@ async fn an_acceptance_lasts_as_many_days_as_its_policy_says() {
         publish(&app, &key, &mut site, of_policy).await;
         assert_eq!(site.policy_hash, hash, "{days}");
         let ends_at = at + Duration::days(days);
-        assert_eq!(app.check(&site.pixel_id, &visitor).await["expires_at"], told(ends_at));
+        assert_eq!(app.check(&site.pixel_id, &visitor).await["expires_at"], timestamp(ends_at));
         let moment = Duration::milliseconds(1);
         for (now, reason, expired) in [
             (at, "ok", false),
@@ -170,7 +170,7 @@ async fn a_receipt_of_an_older_node_ends_by_the_policy_that_it_names() {
         recorded_by_an_older_node(&app, &saved).await;
         let ends_at = start_of_time() + Duration::days(days);
         let check = app.check(&site.pixel_id, visitor).await;
-        assert_eq!((&check["reason"], &check["expires_at"]), (&json!("ok"), &told(ends_at)));
+        assert_eq!((&check["reason"], &check["expires_at"]), (&json!("ok"), &timestamp(ends_at)));
         assert_eq!(check["receipt"], saved["receipt"]);
         assert_eq!(app.log(&key, &site.pixel_id).await[0]["shown"], Value::Null);
     }
@@ -180,7 +180,7 @@ async fn a_receipt_of_an_older_node_ends_by_the_policy_that_it_names() {
 }
 
 #[tokio::test]
-async fn tag_and_notice_tell_the_days() {
+async fn tag_and_notice_state_the_days() {
     let app = App::spawn().await;
     let (key, mut site) = shop(&app).await;
     for days in [182, 1, 365] {

@@ -285,16 +285,16 @@ async fn configured_details_for_records_are_in_the_notice_and_in_the_policy() {
         ("controller_address", json!("1 Main Street")),
     ] {
         version += 1;
-        let told = with(&plain, field, value.clone());
-        let told = app.configure(&key, &site.pixel_id, told).await.expect(200);
-        assert_eq!(told["policy_version"], version, "{field}");
+        let configured = with(&plain, field, value.clone());
+        let configured = app.configure(&key, &site.pixel_id, configured).await.expect(200);
+        assert_eq!(configured["policy_version"], version, "{field}");
         let path = site.path("/configuration");
         let now = app.call(Method::GET, &path, &key, Value::Null).await.expect(200);
         assert_eq!(now["versions"][0][field], value);
         let words = value.as_str().or(value[0].as_str()).unwrap();
         let page = app.get(&format!("/v1/policy/{}", site.pixel_id)).await.text;
         assert!(page.contains(words), "{field}");
-        let hash = told["policy_hash"].as_str().unwrap();
+        let hash = configured["policy_hash"].as_str().unwrap();
         let lines = app.export(&key, &site).await;
         assert!(
             lines

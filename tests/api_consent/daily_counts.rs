@@ -94,7 +94,7 @@ async fn by_rows(app: &App, site: &Site) -> Value {
 }
 
 /// The counts that the service answers, in the same form.
-async fn told(app: &App, key: &str, site: &Site) -> Value {
+async fn reported(app: &App, key: &str, site: &Site) -> Value {
     let today = app.clock.now().date_naive();
     let (from, to) = (today - Duration::days(DAYS), today + Duration::days(DAYS));
     let stats = app.read(key, &site.path(&format!("/stats?from={from}&to={to}"))).await.expect(200);
@@ -134,11 +134,11 @@ async fn told(app: &App, key: &str, site: &Site) -> Value {
 }
 
 pub async fn tells_the_truth(app: &App, key: &str, site: &Site) {
-    let (told, rows) = (told(app, key, site).await, by_rows(app, site).await);
-    let (told, rows) = (told.as_object().unwrap(), rows.as_object().unwrap());
-    let keys = told.keys().chain(rows.keys()).collect::<BTreeSet<_>>();
-    let differ = keys.into_iter().filter(|key| told.get(*key) != rows.get(*key));
-    let differ = differ.map(|key| (key, told.get(key), rows.get(key))).collect::<Vec<_>>();
+    let (reported, rows) = (reported(app, key, site).await, by_rows(app, site).await);
+    let (reported, rows) = (reported.as_object().unwrap(), rows.as_object().unwrap());
+    let keys = reported.keys().chain(rows.keys()).collect::<BTreeSet<_>>();
+    let differ = keys.into_iter().filter(|key| reported.get(*key) != rows.get(*key));
+    let differ = differ.map(|key| (key, reported.get(key), rows.get(key))).collect::<Vec<_>>();
     assert!(differ.is_empty(), "(what, told, rows): {differ:?}");
 }
 
@@ -190,10 +190,10 @@ async fn existing_rows_are_counted_once_and_read_from_the_counts() {
     tells_the_truth(&app, &ann.key, &site).await;
     counted(&app).await;
     tells_the_truth(&app, &ann.key, &site).await;
-    let before = told(&app, &ann.key, &site).await;
+    let before = reported(&app, &ann.key, &site).await;
     unseen(&app, "DELETE FROM consent_receipts").await;
     unseen(&app, "DELETE FROM consent_shown WHERE shown_on < '2026-03-10'").await;
-    assert_eq!(told(&app, &ann.key, &site).await, before);
+    assert_eq!(reported(&app, &ann.key, &site).await, before);
 }
 
 #[tokio::test]
@@ -235,10 +235,10 @@ async fn popups_are_counted_also_where_nobody_chooses() {
     fill(&app, &site, 600).await;
     unseen(&app, "DELETE FROM consent_receipts").await;
     counted(&app).await;
-    let before = told(&app, &ann.key, &site).await;
+    let before = reported(&app, &ann.key, &site).await;
     assert_eq!(before, by_rows(&app, &site).await);
     unseen(&app, "DELETE FROM consent_shown WHERE shown_on < '2026-03-10'").await;
-    assert_eq!(told(&app, &ann.key, &site).await, before);
+    assert_eq!(reported(&app, &ann.key, &site).await, before);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn a_clock_that_goes_back_changes_days_that_were_over() {
     tells_the_truth(&app, &ann.key, &site).await;
 }
 
-/// Copies a receipt as that of another visitor, at its own place or the next one.
+/// Copies a receipt as that of another visitor, at its own position or the next one.
 async fn insert_late(connection: &mut PgConnection, seq: Option<i64>) {
     query(
         "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
@@ -81,10 +81,10 @@ async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
     tells_the_truth(&app, &ann.key, &site).await;
 }
 
-/// On distributed tables, a node draws the places of receipts before it writes them: until then only its
+/// On distributed tables, a node draws the positions of receipts before it writes them: until then only its
 /// announcement that it records for their pixel exists.
 #[tokio::test]
-async fn a_receipt_whose_place_was_drawn_before_later_ones_is_not_missed() {
+async fn a_receipt_whose_position_was_drawn_before_later_ones_is_not_missed() {
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 600).await;
     let mut late = app.pool.acquire().await.unwrap();

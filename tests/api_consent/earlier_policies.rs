@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use crate::support::App;
 use crate::support::consent::shop;
 
-const TOLD_BEFORE: &str = "an encrypted form of your email address";
-const TOLD_NOW: &str = "a code made from your email address";
+const TEXT_BEFORE: &str = "an encrypted form of your email address";
+const TEXT_NOW: &str = "a code made from your email address";
 
 /// Makes the site's policy one of the first wording, as an earlier release published it. Its hash.
 async fn publish_in_the_first_wording(app: &App, pixel_id: &str) -> String {
@@ -34,9 +34,9 @@ async fn a_policy_keeps_the_words_and_the_hash_that_it_was_published_with() {
     let node = app.another_node(&[]).await;
     let [tag, notice] = ["/px/ID.js", "/v1/policy/ID"].map(|it| it.replace("ID", &site.pixel_id));
     for path in [&tag, &notice] {
-        let told = node.get(path).await.text;
-        assert!(told.contains(TOLD_BEFORE) && told.contains(&hash), "{told}");
-        assert!(!told.contains(TOLD_NOW), "{told}");
+        let text = node.get(path).await.text;
+        assert!(text.contains(TEXT_BEFORE) && text.contains(&hash), "{text}");
+        assert!(!text.contains(TEXT_NOW), "{text}");
     }
 
     // Saved again, it is the same policy, so nobody is asked again.
@@ -49,9 +49,9 @@ async fn a_policy_keeps_the_words_and_the_hash_that_it_was_published_with() {
     let published = node.configure(&key, &site.pixel_id, other).await.expect(200);
     assert_eq!(published["policy_version"], 2);
     for path in [&tag, &notice] {
-        let told = node.get(path).await.text;
-        assert!(told.contains(TOLD_NOW) && !told.contains(TOLD_BEFORE), "{told}");
+        let text = node.get(path).await.text;
+        assert!(text.contains(TEXT_NOW) && !text.contains(TEXT_BEFORE), "{text}");
     }
     let earlier = node.get(&format!("{notice}?hash={hash}")).await.text;
-    assert!(earlier.contains(TOLD_BEFORE) && !earlier.contains(TOLD_NOW), "{earlier}");
+    assert!(earlier.contains(TEXT_BEFORE) && !earlier.contains(TEXT_NOW), "{earlier}");
 }

@@ -27,7 +27,7 @@ async fn mails_after(app: &App, wait: Duration, email: &str, count: usize) -> Ve
 }
 
 #[tokio::test]
-async fn an_owner_is_told_once_a_day_and_again_seven_days_before_time_is_over() {
+async fn an_owner_is_notified_once_a_day_and_again_seven_days_before_time_is_over() {
     let app = App::spawn_with_mail().await;
     let another = app.another_node(&[("SMTP_URL", &MailServer::shared().url)]).await;
     let email = fresh_address("erasure");

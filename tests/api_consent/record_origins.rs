@@ -10,7 +10,7 @@ use crate::support::visitors::with;
 use crate::support::{Answer, App};
 
 #[tokio::test]
-async fn a_page_of_another_site_is_told_which_site_it_must_be() {
+async fn a_page_of_another_site_is_refused_with_the_site_it_must_be() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let urls = [

@@ -137,7 +137,7 @@ async fn pictures_are_deleted_with_their_pixel() {
 }
 
 async fn take(node: &Infra) -> Option<Due> {
-    due::take(node).await.unwrap()
+    due::take(&node.pool, &node.clock).await.unwrap()
 }
 
 async fn failures(node: &Infra) -> Option<i32> {
@@ -146,12 +146,12 @@ async fn failures(node: &Infra) -> Option<i32> {
 
 /// Stores the same picture in each language on each device.
 async fn store_all(node: &Infra, due: &Due) -> bool {
-    let popup = find_popup(node, &due.pixel_id).await.unwrap().unwrap();
+    let popup = find_popup(&node.pool, &node.clock, &due.pixel_id).await.unwrap().unwrap();
     let of_locale = |locale| {
         Device::ALL.iter().map(move |&device| Picture { locale, device, png: b"one".to_vec() })
     };
     let pictures = locales::all().flat_map(of_locale).collect::<Vec<_>>();
-    store_taken(node, due, popup.policy, [7; 32], pictures).await.unwrap()
+    store_taken(&node.pool, &node.clock, due, popup.policy, [7; 32], pictures).await.unwrap()
 }
 
 fn look(radius: i32) -> Value {
@@ -171,7 +171,7 @@ async fn an_attempt_is_of_one_node_and_counts_even_if_the_node_dies() {
     app.clock.advance(Duration::minutes(10));
     let second = take(&node).await.unwrap();
     assert_eq!(second.failures, 1, "the first node died");
-    due::put_back(&node, &second).await.unwrap();
+    due::put_back(&node.pool, &node.clock, &second).await.unwrap();
     let third = take(&node).await.unwrap();
     assert_eq!(third.failures, 1, "an end of the service is no failure");
     configure(2).await;
@@ -180,7 +180,7 @@ async fn an_attempt_is_of_one_node_and_counts_even_if_the_node_dies() {
     let new = take(&node).await.unwrap();
     assert_eq!(new.failures, 0);
     assert!(!store_all(&node, &third).await, "the popup has another form");
-    due::try_later(&node, &new).await.unwrap();
+    due::try_later(&node.pool, &node.clock, &new).await.unwrap();
     assert_eq!(failures(&node).await, None);
     configure(3).await;
     assert_eq!(failures(&node).await, Some(0), "a new form begins anew");

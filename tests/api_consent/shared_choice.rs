@@ -142,12 +142,15 @@ async fn the_notice_says_it_in_every_language() {
         app.configure(&key, &pixel, sharing(share)).await.expect(200);
         for locale in &locales {
             let lang = locale["lang"].as_str().unwrap();
-            let told = locale["policy"]["allSubdomains"].as_str().unwrap();
-            assert!(told.contains("{site}") && told.contains("assent"), "{lang}: {told}");
-            let told = told.replace("{site}", "\u{2068}shop.example\u{2069}");
+            let sentence = locale["policy"]["allSubdomains"].as_str().unwrap();
+            assert!(
+                sentence.contains("{site}") && sentence.contains("assent"),
+                "{lang}: {sentence}"
+            );
+            let sentence = sentence.replace("{site}", "\u{2068}shop.example\u{2069}");
             for accept in ["text/html", "text/plain"] {
                 let text = notice(&app, &pixel, lang, accept).await;
-                assert_eq!(text.contains(&told), share, "{lang}, {accept}: {text}");
+                assert_eq!(text.contains(&sentence), share, "{lang}, {accept}: {text}");
             }
         }
     }

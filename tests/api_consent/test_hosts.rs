@@ -158,7 +158,7 @@ async fn what_is_no_host_is_refused_and_changes_nothing() {
     let (app, ann, site) = shop().await;
     app.configure(&ann.key, &site.pixel_id, policy(&json!(["kept.example"]))).await.expect(200);
     let many = (0..21).map(|number| format!("h{number}.example")).collect::<Vec<_>>();
-    for (hosts, place, msg) in [
+    for (hosts, location, msg) in [
         (
             json!(["a.example", "https://b.example/x"]),
             json!(["body", "test_hosts", "1"]),
@@ -173,7 +173,7 @@ async fn what_is_no_host_is_refused_and_changes_nothing() {
         let answer = app.configure(&ann.key, &site.pixel_id, policy(&hosts)).await;
         answer.refused(400, "invalid request");
         let wrong = &answer.json()["errors"][0];
-        assert_eq!(wrong["loc"], place, "{hosts}");
+        assert_eq!(wrong["loc"], location, "{hosts}");
         assert!(wrong["msg"].as_str().unwrap().contains(msg), "{wrong}");
     }
     let now = app.configure(&ann.key, &site.pixel_id, policy(&json!(many[..20]))).await.expect(200);

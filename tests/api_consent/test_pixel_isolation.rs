@@ -56,7 +56,7 @@ async fn is_silent(
     }
 }
 
-/// The addresses of all `GET` routes, with values in the place of their parameters.
+/// The addresses of all `GET` routes, with values in place of their parameters.
 async fn readers(app: &App, ann: &Account, site: &Site, asked: &Asked<'_>) -> Vec<String> {
     let described = app.get("/openapi.json").await.json();
     let paths = described["paths"].as_object().unwrap();
@@ -150,7 +150,7 @@ async fn no_tool_reads_a_test_choice_under_the_pixels_own_id() {
 }
 
 #[tokio::test]
-async fn logs_counts_exports_and_proofs_tell_of_the_real_choice_alone() {
+async fn logs_counts_exports_and_proofs_contain_the_real_choice_alone() {
     let (hooks, tested) = hooks().await;
     let (app, ann, site) = (&hooks.app, &hooks.ann, &hooks.shop);
     let base = format!("/v1/pixels/{}", site.pixel_id);

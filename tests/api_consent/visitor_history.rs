@@ -184,7 +184,7 @@ async fn a_long_history_has_pages() {
     };
     assert!(!seen(&more, &rest["receipts"][0]["receipt"]["receipt_id"]));
     assert!(seen(&more, &more["next_before"]), "it names the last one of the page");
-    // A receipt of another visitor is no place in this history.
+    // A receipt of another visitor is no position in this history.
     let other = app.recorded(&site.refusal("other", "declined")).await;
     assert_eq!(states(&page(&other["receipt_id"]).await.expect(200)), [""; 0]);
     assert_eq!(states(&page(&json!("")).await.expect(200)).len(), 200);
@@ -197,8 +197,8 @@ async fn the_history_contains_nothing_of_the_account_or_its_contacts() {
     app.store_people(&ann.key, &site.pixel_id, 0..3).await.expect(200);
     app.recorded(&site.acceptance("visitor")).await;
     let history = history(&app, &site, "visitor").await;
-    let mut told = fields(&history);
-    told.extend(fields(&history["receipts"][0]));
+    let mut listed = fields(&history);
+    listed.extend(fields(&history["receipts"][0]));
     let known = [
         "expired",
         "expires_at",
@@ -215,7 +215,7 @@ async fn the_history_contains_nothing_of_the_account_or_its_contacts() {
         "signature",
         "signature_alg",
     ];
-    assert_eq!(told, known);
+    assert_eq!(listed, known);
     assert!(!history.to_string().contains(&ann.account_id));
 }
 

@@ -325,7 +325,7 @@ async fn a_consent_that_is_renewed_in_time_keeps_its_contacts() {
 }
 
 #[tokio::test]
-async fn tools_tell_the_same_of_consent() {
+async fn tools_report_the_same_consent() {
     let shop = ContactShop::open().await;
     shop.accept("ann").await;
     let tool = async |name: &str, more: Value| {

@@ -79,10 +79,10 @@ async fn a_withdrawal_at_one_node_hides_and_lists_contacts_at_another() {
 }
 
 /// The state of the receipts at a moment: of every visitor the last refusal, and of every receipt its
-/// place.
+/// position.
 struct Receipts {
     refused: HashMap<String, i64>,
-    places: HashMap<String, i64>,
+    positions: HashMap<String, i64>,
 }
 
 impl Receipts {
@@ -90,15 +90,15 @@ impl Receipts {
         let rows = sqlx::query_as::<_, (String, String, String, i64)>(
             "SELECT visitor_id, receipt_id::text, consent_state, seq FROM consent_receipts",
         );
-        let (mut refused, mut places) = (HashMap::new(), HashMap::new());
+        let (mut refused, mut positions) = (HashMap::new(), HashMap::new());
         for (visitor, receipt, state, seq) in rows.fetch_all(&app.pool).await.unwrap() {
             if state != "accepted" {
                 let last = refused.entry(visitor).or_insert(seq);
                 *last = seq.max(*last);
             }
-            places.insert(receipt, seq);
+            positions.insert(receipt, seq);
         }
-        Self { refused, places }
+        Self { refused, positions }
     }
 }
 
@@ -114,9 +114,9 @@ async fn check(app: &App, key: &str, pixel: &str, busy: &AtomicBool) -> usize {
         for contact in page["contacts"].as_array().unwrap() {
             let consent = &contact["consent"];
             let visitor = consent["visitor_id"].as_str().expect("all are bound");
-            let place = after.places[consent["receipt_id"].as_str().unwrap()];
+            let position = after.positions[consent["receipt_id"].as_str().unwrap()];
             let refused = before.refused.get(visitor).copied().unwrap_or(0);
-            assert!(refused < place, "{visitor} refused at {refused}, stored under {place}");
+            assert!(refused < position, "{visitor} refused at {refused}, stored under {position}");
             seen += 1;
         }
         reads += 1;

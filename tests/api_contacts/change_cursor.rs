@@ -36,7 +36,7 @@ async fn changes_have_a_cursor_of_their_own() {
     assert_eq!((&contacts[0]["visits"], &contacts[0]["id"]), (&json!(2), &json!(2)));
     let end = shop.page("changed_after=7").await;
     assert_eq!((&end["contacts"], &end["changed_high_water"]), (&json!([]), &json!(7)));
-    // Each has come to its last place.
+    // Each has come to its last position.
     assert_eq!(numbers(&shop.page("changed_after=0").await), [3, 4, 5, 2, 1]);
 }
 

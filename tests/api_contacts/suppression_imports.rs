@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::contacts::{hem, insert_contacts};
 use crate::support::process::program;
 use crate::support::server::client;
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App, Process};
 
 const PATH: &str = "/v1/suppressions/import";
@@ -189,12 +190,8 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let body = Body::wrap_stream(stream::iter(pieces));
     let request = app.request(Method::POST, PATH).bearer_auth(&ann.key).body(body);
     assert!(request.send().await.is_err());
-    for _ in 0..1_200 {
-        if count(&app, "suppression_imports").await == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
+    let is_gone = async || count(&app, "suppression_imports").await == 0;
+    wait_until("the import is gone", is_gone).await;
     assert_eq!(count(&app, "suppression_imports").await, 0);
     assert_eq!(count(&app, "suppressions").await, 0);
 }
@@ -344,12 +341,8 @@ async fn imports_are_forgotten_after_thirty_days() {
     let id = imported(&app, &ann.key, list(1..3)).await;
     done(&app, &ann.key, &id).await;
     app.clock.advance(chrono::Duration::days(30) + chrono::Duration::seconds(1));
-    for _ in 0..1_200 {
-        if count(&app, "suppression_imports").await == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
+    let is_gone = async || count(&app, "suppression_imports").await == 0;
+    wait_until("the import is gone", is_gone).await;
     status(&app, &ann.key, &id).await.refused(404, "import not found");
     assert_eq!(count(&app, "suppressions").await, 2, "the people stay refused");
 }

@@ -47,9 +47,9 @@ async fn post_contacts(app: &App, ann: &Account, pixel: &str, body: String) -> A
     Answer::of(app.request(Method::POST, &path).bearer_auth(&ann.key).body(body)).await
 }
 
-fn has_all(text: &str, place: &str) {
+fn has_all(text: &str, source: &str) {
     for (_, read) in OBJECTS {
-        assert!(text.contains(&format!(r#""contact":{read}"#)), "{place}: {read}\n{text}");
+        assert!(text.contains(&format!(r#""contact":{read}"#)), "{source}: {read}\n{text}");
     }
 }
 

@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::setup::create;
+use crate::support::tools::{call, refused};
 use crate::support::visitors::fields;
 use crate::support::{Answer, App};
 
@@ -255,6 +256,32 @@ async fn a_pixel_is_shown_by_its_canonical_id_only() {
     for unknown in ["ann-alias", "unknown", "no%20id", "%ff", &"x".repeat(41), &pixel[1..]] {
         show(&app, &ann.key, unknown).await.refused(404, "pixel not found");
     }
+}
+
+#[tokio::test]
+async fn a_malformed_pixel_id_is_refused_like_an_unknown_one_and_after_other_mistakes() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    for pixel in ["unknown", "no%20id", &"x".repeat(41)] {
+        let counts = format!("/v1/pixels/{pixel}/contact-counts");
+        let wrong = format!("{counts}?from=never");
+        let wrong = app.call(Method::GET, &wrong, &ann.key, Value::Null).await;
+        assert_eq!(wrong.status, 422, "{pixel}");
+        let asked = app.call(Method::GET, &counts, &ann.key, Value::Null);
+        asked.await.refused(404, "pixel not found");
+        let path = format!("/v1/pixels/{pixel}");
+        let rename = async |body: Value| app.call(Method::PATCH, &path, &ann.key, body).await;
+        rename(json!({"domain": ""})).await.refused(400, "domain is required");
+        rename(json!({"domain": "b.example"})).await.refused(404, "pixel not found");
+    }
+    for pixel in ["unknown", "no id", "../a"] {
+        let shown = call(&app, "show_pixel", json!({"pixel_id": pixel, "api_key": ann.key})).await;
+        refused(&shown, 404, "pixel not found");
+        let wrong = json!({"pixel_id": pixel, "api_key": ann.key, "domain": ""});
+        refused(&call(&app, "rename_pixel", wrong).await, 400, "domain is required");
+    }
+    let number = call(&app, "show_pixel", json!({"pixel_id": 7, "api_key": ann.key})).await;
+    assert_eq!(number["content"][0]["text"], "pixel_id: must be a string", "{number}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::support::App;
 use crate::support::setup::{aliases, field_names, set_install_status, shown};
 use crate::support::sites::https_site::Reply;
 use crate::support::sites::install::{Scene, check, installed, not_installed, unreachable};
+use crate::support::waiting::wait_until;
 
 #[tokio::test]
 async fn a_page_with_the_id_is_installed() {
@@ -238,7 +239,7 @@ async fn only_the_owner_and_an_unlimited_key_may_check_a_pixel() {
 }
 
 #[tokio::test]
-async fn an_alias_is_not_accepted_in_place_of_the_id() {
+async fn an_alias_is_not_accepted_instead_of_the_id() {
     let scene = Scene::new().await;
     let alias = aliases(&scene.app, &scene.pixel).await.remove(0);
     check(&scene.app, &scene.ann.key, &alias).await.refused(404, "pixel not found");
@@ -250,9 +251,7 @@ async fn a_pixel_renamed_during_its_check_stays_unchecked_on_its_new_host() {
     let page = scene.snippet_page();
     scene.site.answer("shop.example/", Reply::late(Duration::from_secs(2), Reply::page(page)));
     let rename = async {
-        while scene.site.seen().is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the page is asked for", async || !scene.site.seen().is_empty()).await;
         let path = format!("/v1/pixels/{}", scene.pixel);
         let body = json!({"domain": "new.example"});
         scene.app.call(Method::PATCH, &path, &scene.ann.key, body).await.expect(200)
@@ -269,9 +268,7 @@ async fn a_pixel_deleted_during_its_check_is_not_found() {
     let page = scene.snippet_page();
     scene.site.answer("shop.example/", Reply::late(Duration::from_secs(2), Reply::page(page)));
     let delete = async {
-        while scene.site.seen().is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the page is asked for", async || !scene.site.seen().is_empty()).await;
         let path = format!("/v1/pixels/{}", scene.pixel);
         scene.app.call(Method::DELETE, &path, &scene.ann.key, Value::Null).await.expect(204)
     };

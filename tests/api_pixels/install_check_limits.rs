@@ -9,6 +9,7 @@ use crate::support::setup::{set_install_status, shown};
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::{Scene, check, installed, not_installed};
 use crate::support::tools::{call, refused};
+use crate::support::waiting::wait_until;
 
 #[tokio::test]
 async fn checks_that_wait_hold_no_connection_to_the_database() {
@@ -19,9 +20,7 @@ async fn checks_that_wait_hold_no_connection_to_the_database() {
     let checks = (0..30).map(|_| check(&scene.app, &operator.key, &scene.pixel));
     let checks = futures_util::future::join_all(checks);
     let meanwhile = async {
-        while scene.site.seen().len() < 30 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the pages are asked for", async || scene.site.seen().len() >= 30).await;
         let started = Instant::now();
         shown(&scene.app, &scene.ann.key, &scene.pixel).await;
         started.elapsed()
@@ -32,7 +31,7 @@ async fn checks_that_wait_hold_no_connection_to_the_database() {
 }
 
 #[tokio::test]
-async fn many_checks_of_one_account_leave_the_places_of_the_others() {
+async fn many_checks_of_one_account_leave_permits_for_the_others() {
     let hosts = ["shop.example", "slow.example"];
     let site = HttpsSite::start(&hosts).await;
     let resolve = site.resolve(&hosts);
@@ -46,9 +45,7 @@ async fn many_checks_of_one_account_leave_the_places_of_the_others() {
     site.answer("slow.example/", Reply::late(Duration::from_secs(4), Reply::page("")));
     let hammer = futures_util::future::join_all((0..80).map(|_| check(&app, &eve.key, &slow)));
     let honest = async {
-        while site.seen().len() < 4 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the pages are asked for", async || site.seen().len() >= 4).await;
         check(&app, &ann.key, &pixel).await.expect(200)
     };
     let (hammered, checked) = tokio::join!(hammer, honest);
@@ -90,7 +87,7 @@ async fn checks_one_after_the_other_are_limited_per_account() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_place_is_no_finding_about_the_site() {
+async fn waiting_for_a_permit_is_no_finding_about_the_site() {
     let hosts = ["shop.example", "slow.example"];
     let site = HttpsSite::start(&hosts).await;
     let resolve = site.resolve(&hosts);
@@ -104,29 +101,25 @@ async fn waiting_for_a_place_is_no_finding_about_the_site() {
     let page = Reply::page(&pixel);
     site.answer("shop.example/", Reply::late(Duration::from_millis(3500), page));
     site.answer("slow.example/", Reply::late(Duration::from_millis(1800), Reply::page("")));
-    // All places of the node: who comes now waits, and then has the whole time for the site.
+    // All permits of the node: who comes now waits, and then has the whole time for the site.
     let all = futures_util::future::join_all((0..64).map(|_| check(&app, &operator.key, &slow)));
     let waiting = async {
-        while site.seen().len() < 64 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the pages are asked for", async || site.seen().len() >= 64).await;
         check(&app, &ann.key, &pixel).await
     };
     let (_, waited) = tokio::join!(all, waiting);
     installed(&waited.expect(200));
-    // And who gets no place at all is told so, and nothing is stored.
+    // And who gets no permit at all is told so, and nothing is stored.
     set_install_status(&app, &pixel, "not_checked").await;
     site.answer("slow.example/", Reply::late(Duration::from_secs(4), Reply::page("")));
     let before = site.seen().len();
     let all = futures_util::future::join_all((0..64).map(|_| check(&app, &operator.key, &slow)));
     let refused = async {
-        while site.seen().len() < before + 64 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until("the pages are asked for", async || site.seen().len() >= before + 64).await;
         check(&app, &ann.key, &pixel).await
     };
     let (_, answer) = tokio::join!(all, refused);
-    // On a busy machine some of the places may be free again by then.
+    // On a busy machine some of the permits may be free again by then.
     match answer.status {
         200 => installed(&answer.json()),
         _ => {

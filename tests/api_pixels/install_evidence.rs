@@ -25,7 +25,7 @@ fn kinds(checked: &Value) -> Vec<&str> {
 }
 
 /// Locations other than comments in which no browser runs a script.
-const DEAD_PLACES: [&str; 8] = [
+const INERT_CONTEXTS: [&str; 8] = [
     "<textarea>{}</textarea>",
     "<title>{}</title>",
     "<style>/* {} */</style>",
@@ -89,10 +89,10 @@ async fn a_tag_in_a_comment_is_reported_only_if_a_comment_contains_it() {
 #[tokio::test]
 async fn a_tag_where_no_script_runs_is_text() {
     let (scene, tag) = asking().await;
-    for place in DEAD_PLACES {
-        let checked = checked(&scene, &place.replace("{}", &tag)).await;
+    for context in INERT_CONTEXTS {
+        let checked = checked(&scene, &context.replace("{}", &tag)).await;
         installed(&checked);
-        assert_eq!(kinds(&checked), ["tag_as_text"], "{place}");
+        assert_eq!(kinds(&checked), ["tag_as_text"], "{context}");
     }
 }
 
@@ -121,11 +121,11 @@ async fn other_tags_count_only_where_they_run() {
     let other = format!("<script src={}/px/other.js></script>", scene.app.base);
     let held = other.replace("<script", "<script type=text/plain");
     let more = ["<!-- {} -->", "<noscript>{}</noscript>", "<template>{}</template>"];
-    for place in DEAD_PLACES.iter().chain(&more) {
-        let alone = checked(&scene, &place.replace("{}", &other)).await;
-        assert_eq!(kinds(&alone), ["no_tag"], "{place}");
+    for context in INERT_CONTEXTS.iter().chain(&more) {
+        let alone = checked(&scene, &context.replace("{}", &other)).await;
+        assert_eq!(kinds(&alone), ["no_tag"], "{context}");
         for second in [&other, &tag] {
-            let page = format!("{tag}{}", place.replace("{}", second));
+            let page = format!("{tag}{}", context.replace("{}", second));
             assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
         }
     }
@@ -148,11 +148,14 @@ async fn scripts_of_others_are_found_only_where_they_run() {
     ];
     let scripts = addresses.map(|address| format!("<script src={address}></script>")).concat();
     let more = ["<!-- {} -->", "<noscript>{}</noscript>", "<template>{}</template>"];
-    for place in DEAD_PLACES.iter().chain(&more) {
+    for context in INERT_CONTEXTS.iter().chain(&more) {
         // Inside a script the first end tag would close it, and the other scripts would run.
-        let held =
-            if place.contains("<script") { scripts.replace("</", "<\\/") } else { scripts.clone() };
-        let page = format!("{tag}{}", place.replace("{}", &held));
+        let held = if context.contains("<script") {
+            scripts.replace("</", "<\\/")
+        } else {
+            scripts.clone()
+        };
+        let page = format!("{tag}{}", context.replace("{}", &held));
         assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
     }
     let linked = addresses.map(|address| format!("<a href={address}>{address}</a>")).concat();
@@ -169,8 +172,8 @@ async fn scripts_of_others_are_found_only_where_they_run() {
 async fn a_policy_counts_only_where_browsers_apply_it() {
     let (scene, tag) = asking().await;
     let meta = "<meta http-equiv=Content-Security-Policy content=\"default-src none\">";
-    for place in ["<!-- {} -->", "<template>{}</template>", "<noscript>{}</noscript>"] {
-        let page = format!("<head>{}{tag}</head>", place.replace("{}", meta));
+    for context in ["<!-- {} -->", "<template>{}</template>", "<noscript>{}</noscript>"] {
+        let page = format!("<head>{}{tag}</head>", context.replace("{}", meta));
         assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
     }
     let page = format!("<head><title>{meta}</title><style>{meta}</style>{tag}</head>");
@@ -185,15 +188,15 @@ async fn the_snippet_of_the_wrong_kind_is_found_only_where_it_runs() {
     let (scene, tag) = asking().await;
     let Scene { app, pixel, .. } = &scene;
     let immediate = format!("<script src={}/pixel.js data-pixel={pixel}></script>", app.base);
-    for place in DEAD_PLACES {
-        let page = format!("{tag}{}", place.replace("{}", &immediate));
+    for context in INERT_CONTEXTS {
+        let page = format!("{tag}{}", context.replace("{}", &immediate));
         assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
     }
     let page = format!("{tag}{immediate}");
     assert_eq!(kinds(&checked(&scene, &page).await), ["immediate_snippet"]);
     app.turn_consent_off(pixel).await;
-    for place in DEAD_PLACES {
-        let page = format!("{immediate}{}", place.replace("{}", &tag));
+    for context in INERT_CONTEXTS {
+        let page = format!("{immediate}{}", context.replace("{}", &tag));
         assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
     }
     assert_eq!(kinds(&checked(&scene, &tag).await), ["popup_off"]);

@@ -25,8 +25,8 @@ async fn findings_of_the_last_check_are_stored_and_returned_by_every_transport()
     let arguments = json!({"api_key": ann.key, "pixel_id": pixel});
     for tool in ["show_install", "check_install"] {
         let answer = call(app, tool, arguments.clone()).await;
-        let told = &answer["structuredContent"];
-        assert_eq!(told["findings"], checked["findings"], "{answer}");
+        let content = &answer["structuredContent"];
+        assert_eq!(content["findings"], checked["findings"], "{answer}");
     }
     assert_eq!(asking.scene.site.seen().len(), 2, "showing looks at nothing");
     asking.check(&asking.tag).await;

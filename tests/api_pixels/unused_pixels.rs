@@ -21,7 +21,7 @@ async fn is_there(app: &App, pixel: &str) -> bool {
         .unwrap()
 }
 
-async fn is_told(app: &App, pixel: &str) -> bool {
+async fn is_notified(app: &App, pixel: &str) -> bool {
     sqlx::query_scalar("SELECT ending_told_at IS NOT NULL FROM pixels WHERE pixel_id = $1")
         .bind(pixel)
         .fetch_one(&app.pool)
@@ -38,10 +38,10 @@ async fn goes(app: &App, pixel: &str) {
     wait_until("the pixel ends", async || !is_there(app, pixel).await).await;
 }
 
-/// Moves the clock, and waits until the owner of a pixel that is due then was told.
-async fn told_after(app: &App, pixel: &str, by: Duration) {
+/// Moves the clock, and waits until the owner of a pixel that is due then was notified.
+async fn notified_after(app: &App, pixel: &str, by: Duration) {
     app.clock.advance(by);
-    wait_until("the owner is told", async || is_told(app, pixel).await).await;
+    wait_until("the owner is notified", async || is_notified(app, pixel).await).await;
 }
 
 async fn account_of(app: &App, name: &str) -> Account {
@@ -49,7 +49,7 @@ async fn account_of(app: &App, name: &str) -> Account {
 }
 
 #[tokio::test]
-async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_told_before() {
+async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_notified_before() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let inbox = || MailServer::shared().inbox(&ann.email);
@@ -57,7 +57,7 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
     app.clock.advance(Duration::days(22) + Duration::hours(23));
     rounds().await;
     assert_eq!(inbox().len(), 1, "only the mail of the signup");
-    told_after(&app, &pixel, Duration::hours(1)).await;
+    notified_after(&app, &pixel, Duration::hours(1)).await;
     let mails = MailServer::shared().wait_for(&ann.email, 2).await;
     assert_eq!(mails[1].subject(), "shop.example will be removed on 9 April 2026");
     for part in [mails[1].text(), mails[1].html()] {
@@ -116,14 +116,14 @@ async fn use_that_anybody_can_send_keeps_a_pixel_for_thirty_days_and_not_for_goo
         days.fetch_one(&app.pool).await.unwrap()
     };
     wait_until("use is noted once a day", async || days(&used[0]).await == 20).await;
-    told_after(&app, &doomed, Duration::days(3)).await;
+    notified_after(&app, &doomed, Duration::days(3)).await;
     app.clock.advance(Duration::days(7));
     goes(&app, &doomed).await;
-    assert!(is_there(&app, &used[0]).await && !is_told(&app, &used[0]).await);
-    told_after(&app, &used[0], Duration::days(13)).await;
+    assert!(is_there(&app, &used[0]).await && !is_notified(&app, &used[0]).await);
+    notified_after(&app, &used[0], Duration::days(13)).await;
     // The week of a pixel begins when its own owner is notified.
     for pixel in &used[1..3] {
-        wait_until("the owner is told", async || is_told(&app, pixel).await).await;
+        wait_until("the owner is notified", async || is_notified(&app, pixel).await).await;
     }
     app.clock.advance(Duration::days(7));
     for pixel in &used {
@@ -165,14 +165,14 @@ async fn a_pixel_that_is_confirmed_or_has_contacts_does_not_end() {
         json!({"domain": "piped.example", "pipeline": "utm", "account_id": payer.account_id});
     let piped = app.call(Method::POST, "/v1/pixels/pipeline", &operator.key, order).await;
     let piped = piped.expect(201)["pixel_id"].as_str().unwrap().to_owned();
-    told_after(&app, &named, Duration::days(30)).await;
+    notified_after(&app, &named, Duration::days(30)).await;
     app.clock.advance(Duration::days(7));
     goes(&app, &named).await;
     app.clock.advance(Duration::days(7));
     rounds().await;
     for kept in [&contact, &checked, &owned, &piped] {
         assert!(is_there(&app, kept).await);
-        assert!(!is_told(&app, kept).await);
+        assert!(!is_notified(&app, kept).await);
     }
 }
 
@@ -182,7 +182,7 @@ async fn a_pixel_that_is_used_in_its_last_week_stays() {
     let ann = account_of(&app, "ann").await;
     let site = app.consent_site(&ann.key, "shop.example").await;
     let doomed = app.pixel(&ann.key, "unused.example").await;
-    told_after(&app, &site.pixel_id, Duration::days(23)).await;
+    notified_after(&app, &site.pixel_id, Duration::days(23)).await;
     app.recorded(&site.refusal("visitor-1", "declined")).await;
     app.clock.advance(Duration::days(8));
     goes(&app, &doomed).await;
@@ -198,7 +198,7 @@ async fn without_an_install_checker_no_pixel_ends() {
     for _ in 0..2 {
         app.clock.advance(Duration::days(31));
         rounds().await;
-        assert!(is_there(&app, &pixel).await && !is_told(&app, &pixel).await);
+        assert!(is_there(&app, &pixel).await && !is_notified(&app, &pixel).await);
     }
 }
 
@@ -220,8 +220,8 @@ async fn pixels_of_versions_before_this_rule_count_from_the_upgrade() {
     .await;
     app.clock.advance(Duration::days(22));
     rounds().await;
-    assert!(!is_told(&app, &pixel).await);
-    told_after(&app, &pixel, Duration::days(1)).await;
+    assert!(!is_notified(&app, &pixel).await);
+    notified_after(&app, &pixel, Duration::days(1)).await;
     app.clock.advance(Duration::days(7));
     goes(&app, &pixel).await;
 }
@@ -235,7 +235,7 @@ async fn a_pixel_that_moves_to_another_host_must_be_used_there() {
     app.clock.advance(Duration::days(40));
     let path = format!("/v1/pixels/{}", site.pixel_id);
     app.call(Method::PATCH, &path, &ann.key, json!({"domain": "new.example"})).await.expect(200);
-    told_after(&app, &site.pixel_id, Duration::days(23)).await;
+    notified_after(&app, &site.pixel_id, Duration::days(23)).await;
     app.clock.advance(Duration::days(7));
     goes(&app, &site.pixel_id).await;
 }
@@ -249,7 +249,7 @@ async fn two_nodes_send_one_mail() {
     for host in ["a.example", "b.example", "c.example"] {
         pixels.push(app.pixel(&ann.key, host).await);
     }
-    told_after(&node, &pixels[0], Duration::days(23)).await;
+    notified_after(&node, &pixels[0], Duration::days(23)).await;
     MailServer::shared().wait_for(&ann.email, 4).await;
     app.clock.advance(Duration::hours(2));
     rounds().await;
@@ -284,12 +284,12 @@ async fn a_mail_that_fails_is_tried_again_and_a_dead_mailbox_keeps_no_host() {
     set_address(&fresh_address("refuse")).await;
     app.clock.advance(Duration::days(29));
     wait_until("it was tried", async || ends_at().await.is_some()).await;
-    wait_until("it has failed", async || !is_told(&app, &pixel).await).await;
+    wait_until("it has failed", async || !is_notified(&app, &pixel).await).await;
     let first = ends_at().await.unwrap();
     assert_eq!(first, app.clock.now() + Duration::days(7), "a week from the first attempt");
     let address = fresh_address("ann");
     set_address(&address).await;
-    told_after(&app, &pixel, Duration::hours(1)).await;
+    notified_after(&app, &pixel, Duration::hours(1)).await;
     assert!(
         MailServer::shared()
             .newest(&address)
@@ -298,7 +298,7 @@ async fn a_mail_that_fails_is_tried_again_and_a_dead_mailbox_keeps_no_host() {
             .contains("will be removed on 15 April 2026")
     );
     assert_eq!(ends_at().await, Some(first));
-    // Never having told anybody does not keep it.
+    // That its owner was never notified does not keep it.
     sqlx::query("UPDATE pixels SET ending_told_at = NULL").execute(&app.pool).await.unwrap();
     set_address(&fresh_address("refuse")).await;
     app.clock.advance(Duration::days(7));

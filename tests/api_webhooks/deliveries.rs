@@ -116,7 +116,7 @@ async fn a_failed_delivery_is_repeated_with_growing_pauses_until_it_arrives() {
 }
 
 #[tokio::test]
-async fn after_a_day_of_failures_it_is_paused_and_its_owner_told() {
+async fn after_a_day_of_failures_it_is_paused_and_its_owner_notified() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook(A, Reply::status(503)).await;
     let id = &made["endpoint_id"];

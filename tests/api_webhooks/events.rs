@@ -89,11 +89,14 @@ async fn events_wait_for_their_endpoints_in_order() {
     let choices = add_endpoint(&infra, &ann, Some(&["choice.recorded"])).await;
     let of_bob = add_endpoint(&infra, &bob, None).await;
     happen(&infra, &ann, pixel).await;
-    let told = |kind: &str, number: i64| (kind.to_owned(), json!(number));
-    let expected = [told("choice.recorded", 0), told("choice.recorded", 2)];
+    let waiting_event = |kind: &str, number: i64| (kind.to_owned(), json!(number));
+    let expected = [waiting_event("choice.recorded", 0), waiting_event("choice.recorded", 2)];
     assert_eq!(waiting(&infra, choices).await, expected);
-    let expected =
-        [told("choice.recorded", 0), told("contact.created", 1), told("choice.recorded", 2)];
+    let expected = [
+        waiting_event("choice.recorded", 0),
+        waiting_event("contact.created", 1),
+        waiting_event("choice.recorded", 2),
+    ];
     assert_eq!(waiting(&infra, everything).await, expected);
     assert_eq!(waiting(&infra, of_bob).await, []);
     let ids = "SELECT count(DISTINCT event_id) FROM webhook_deliveries";
@@ -101,7 +104,7 @@ async fn events_wait_for_their_endpoints_in_order() {
 }
 
 #[tokio::test]
-async fn with_its_pixel_or_account_goes_what_has_not_been_told() {
+async fn events_that_were_not_sent_are_deleted_with_their_pixel_or_account() {
     let (app, infra) = node().await;
     let ann = app.account("ann@example.com").await;
     let pixels = ["one.example", "two.example"].map(|host| create_host(&app, &ann.key, host));
@@ -116,7 +119,7 @@ async fn with_its_pixel_or_account_goes_what_has_not_been_told() {
     let path = format!("/v1/pixels/{}", pixels[0]);
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
     assert_eq!(all(&infra).await, 3);
-    let account_id = &ann.account_id;
-    assent::erasure::operator::erase_account(&infra, account_id).await.unwrap();
+    let account_id = AccountId::from(ann.account_id.clone());
+    assent::erasure::operator::erase_account(&infra, &account_id).await.unwrap();
     assert_eq!(all(&infra).await, 0);
 }

@@ -2,7 +2,7 @@
 //! schema that it names.
 //!
 //! The examples are written by `UPDATE_SNAPSHOTS=1 scripts/with-postgres cargo test --test api_webhooks
-//! examples::`. What is made anew each time is compared by its place only.
+//! examples::`. What is made anew each time is compared by its position only.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -29,15 +29,15 @@ const MARA: &str = "66e53c17c167e9a90949e8119aaf6a9d579210ff74f3b70d2421eda408b1
 const MADE_ANEW: [&str; 6] =
     ["account_id", "pixel_id", "receipt_id", "report_id", "request_id", "signature"];
 
-/// A shop that is told of everything.
-struct Told {
+/// A shop whose endpoint receives all events.
+struct Scene {
     app: App,
     site: HttpsSite,
     ann: Account,
     shop: Site,
 }
 
-impl Told {
+impl Scene {
     async fn new() -> Self {
         let site = HttpsSite::start(&HOSTS).await;
         let resolve = site.resolve(&HOSTS);
@@ -51,10 +51,10 @@ impl Told {
         let ann = app.account("ann@shop.example").await;
         let shop = app.consent_site(&ann.key, "shop.example").await;
         site.answer(PAGE, Reply::Whole(204, String::new(), Vec::new()));
-        let told = Self { app, site, ann, shop };
+        let scene = Self { app, site, ann, shop };
         let endpoint = json!({"url": format!("https://{PAGE}")});
-        told.call(Method::POST, "/v1/webhooks", endpoint).await;
-        told
+        scene.call(Method::POST, "/v1/webhooks", endpoint).await;
+        scene
     }
 
     async fn call(&self, method: Method, path: &str, body: Value) -> Value {
@@ -97,7 +97,7 @@ impl Told {
         check(&self.app, &self.ann.key, pixel).await.expect(200);
         sqlx::query("UPDATE contact_usage SET stored = 399").execute(&self.app.pool).await.unwrap();
         self.app.store_people(&self.ann.key, pixel, 2..3).await.expect(200);
-        // Before the withdrawal is told all others have to be: a person who withdrew is told no more.
+        // All other events must be sent before the withdrawal: none of a person who withdrew is sent afterwards.
         self.arrived(10).await;
         self.app.clock.advance(minute);
         self.app.recorded(&self.shop.refusal("visitor-1", "withdrawn")).await;
@@ -127,7 +127,7 @@ impl Names {
             }
             (Value::Array(items), _) => {
                 let items = items.iter().enumerate();
-                items.for_each(|(place, item)| self.learn(field, item, &shown[place]));
+                items.for_each(|(index, item)| self.learn(field, item, &shown[index]));
             }
             (Value::String(real), Value::String(shown)) if MADE_ANEW.contains(&field) => {
                 self.0.insert(real.clone(), shown.clone());
@@ -170,9 +170,9 @@ for body in given["bodies"]:
 
 #[tokio::test]
 async fn every_kind_of_event_arrives_as_it_is_described() {
-    let told = Told::new().await;
-    told.everything_happens().await;
-    let bodies = told.bodies();
+    let scene = Scene::new().await;
+    scene.everything_happens().await;
+    let bodies = scene.bodies();
     let mut first = Map::new();
     for body in &bodies {
         first.entry(body["type"].as_str().unwrap()).or_insert(body.clone());
@@ -181,14 +181,14 @@ async fn every_kind_of_event_arrives_as_it_is_described() {
     let pinned = serde_json::from_str::<Value>(&pinned).unwrap_or_default();
     let mut names = Names::default();
     names.learn("", &Value::Object(first.clone()), &pinned);
-    let shown = names.shown(&Value::Object(first.clone()), &told.app.base);
+    let shown = names.shown(&Value::Object(first.clone()), &scene.app.base);
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(FILE, format!("{shown:#}\n")).unwrap();
     }
     let pinned = std::fs::read_to_string(FILE).unwrap_or_default();
     assert!(pinned == format!("{shown:#}\n"), "{FILE} says otherwise: {shown:#}");
 
-    let document = told.app.get("/openapi.json").await.expect(200);
+    let document = scene.app.get("/openapi.json").await.expect(200);
     let described = document["webhooks"].as_object().expect("webhooks");
     assert_eq!(described.keys().collect::<Vec<_>>(), first.keys().collect::<Vec<_>>());
     fits(&document, &bodies);

@@ -17,15 +17,15 @@ const PAGES: [&str; 5] = [
 ];
 
 /// The events that a path received: kinds, each with the host of its pixel.
-fn told(hooks: &Hooks, page: &str) -> Vec<(String, String)> {
+fn received(hooks: &Hooks, page: &str) -> Vec<(String, String)> {
     let of = |body: &str| {
         let body = serde_json::from_str::<Value>(body).expect("JSON");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&body["type"]), text(&body["data"]["domain"]))
     };
-    let mut told = hooks.sent(page).iter().map(|seen| of(&seen.body)).collect::<Vec<_>>();
-    told.sort();
-    told
+    let mut received = hooks.sent(page).iter().map(|seen| of(&seen.body)).collect::<Vec<_>>();
+    received.sort();
+    received
 }
 
 async fn endpoint(hooks: &Hooks, page: &str, events: Value, pixels: Value) -> Value {
@@ -75,13 +75,13 @@ async fn every_endpoint_gets_what_it_asked_for_and_nothing_else() {
         event("contact.created", one),
         event("contact.created", two),
     ];
-    assert_eq!(told(&hooks, everything), all);
-    assert_eq!(told(&hooks, choices), all[1..3]);
+    assert_eq!(received(&hooks, everything), all);
+    assert_eq!(received(&hooks, choices), all[1..3]);
     // An event of the whole account belongs to no pixel that a filter could exclude.
     let of_shop = [reached.clone(), event("choice.recorded", one), event("contact.created", one)];
-    assert_eq!(told(&hooks, shop), of_shop);
-    assert_eq!(told(&hooks, of_other), [event("contact.created", two)]);
-    assert_eq!(told(&hooks, account), [reached]);
+    assert_eq!(received(&hooks, shop), of_shop);
+    assert_eq!(received(&hooks, of_other), [event("contact.created", two)]);
+    assert_eq!(received(&hooks, account), [reached]);
     let ids = PAGES.map(|page| {
         let mut seen = hooks.sent(page).into_iter();
         let first = seen.find(|seen| seen.body.contains("allowance.reached"));

@@ -58,7 +58,7 @@ impl Case {
         Self { account, bought, completed, first_invoice, renewal, deleted }
     }
 
-    async fn tell(&self, shop: &Shop, news: News) {
+    async fn deliver(&self, shop: &Shop, news: News) {
         let event = match news {
             News::SuccessPage => {
                 assert_eq!(shop.complete_checkout(&self.bought.session).await.status, 200);
@@ -81,9 +81,9 @@ async fn lost_repeated_and_reordered_events_lead_to_the_same_account() {
     for (number, order) in every_order(&news).into_iter().enumerate() {
         let case = Case::new(&shop, number, false).await;
         for &news in &order {
-            case.tell(&shop, news).await;
+            case.deliver(&shop, news).await;
             if number % 2 == 0 {
-                case.tell(&shop, news).await;
+                case.deliver(&shop, news).await;
             }
         }
         assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
@@ -100,7 +100,7 @@ async fn the_end_of_the_subscription_may_be_heard_at_any_time() {
     for (number, order) in orders.enumerate() {
         let case = Case::new(&shop, number, true).await;
         for &news in &order {
-            case.tell(&shop, news).await;
+            case.deliver(&shop, news).await;
         }
         assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
         let again = shop.session(&case.account).await;
@@ -115,7 +115,7 @@ async fn all_news_at_the_same_moment_end_the_same() {
     for number in 0..4 {
         let case = Case::new(&shop, number, false).await;
         let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];
-        let all = (0..24).map(|turn| case.tell(&shop, news[(turn + number) % news.len()]));
+        let all = (0..24).map(|turn| case.deliver(&shop, news[(turn + number) % news.len()]));
         join_all(all).await;
         assert_eq!(shop.standing(&case.account).await, end);
         let rows: i64 =

@@ -43,7 +43,7 @@ impl Scene {
     }
 
     /// Stores a person, and returns the delivery of its event.
-    async fn told(&self, app: &App, ann: &Account, pixel_id: &str, number: usize) -> Seen {
+    async fn delivered(&self, app: &App, ann: &Account, pixel_id: &str, number: usize) -> Seen {
         let before = self.site.seen().len();
         app.store_people(&ann.key, pixel_id, number..number + 1).await.expect(200);
         wait_until("a delivery", async || self.site.seen().len() > before).await;
@@ -73,12 +73,12 @@ async fn deliveries_are_signed_as_before_when_an_old_receipt_secret_is_removed()
         sealed.iter().all(|sealed| !before.contains(sealed))
     };
     wait_until("both are sealed anew", is_sealed).await;
-    let seen = scene.told(&app, &ann, &pixel_id, 1).await;
+    let seen = scene.delivered(&app, &ann, &pixel_id, 1).await;
     assert!(verifies(&made["secret"], &seen) && verifies(&rotated["secret"], &seen));
     drop(app);
 
     let app = scene.node(NEW).await;
-    let seen = scene.told(&app, &ann, &pixel_id, 2).await;
+    let seen = scene.delivered(&app, &ann, &pixel_id, 2).await;
     assert!(verifies(&made["secret"], &seen), "the one before signs too");
     assert!(verifies(&rotated["secret"], &seen));
     let list = app.call(Method::GET, "/v1/webhooks", &ann.key, Value::Null).await.expect(200);
@@ -106,7 +106,7 @@ async fn a_secret_that_is_encrypted_with_the_present_key_is_unchanged() {
 }
 
 #[tokio::test]
-async fn a_secret_that_nothing_opens_is_told_to_the_operator_and_its_owner_makes_a_new_one() {
+async fn a_secret_that_nothing_opens_is_reported_to_the_operator_and_its_owner_makes_a_new_one() {
     let database = Arc::new(TestDatabase::create().await);
     let scene = Scene { database, site: HttpsSite::start(&HOSTS).await };
     scene.site.answer(A, Reply::page("ok"));
@@ -118,8 +118,8 @@ async fn a_secret_that_nothing_opens_is_told_to_the_operator_and_its_owner_makes
     let mut command = program(&scene.database.url);
     command.env("RECEIPT_SECRETS", NEW);
     let service = Process::start(command).await;
-    let is_told = async || service.log().contains("put the one that was removed at the end");
-    wait_until("the log says what is needed", is_told).await;
+    let is_reported = async || service.log().contains("put the one that was removed at the end");
+    wait_until("the log says what is needed", is_reported).await;
     drop(service);
 
     let app = scene.node(NEW).await;

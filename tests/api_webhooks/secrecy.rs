@@ -191,10 +191,10 @@ async fn a_read_scope_sees_no_webhook_address_in_full() {
     assert!(all.text.contains("secret-of-slack"), "{}", all.text);
 
     let reader = crate::support::fresh_address("reader");
-    let seat = "INSERT INTO members (member_id, account_id, email, role, created_at)
+    let insert = "INSERT INTO members (member_id, account_id, email, role, created_at)
         VALUES (gen_random_uuid(), $1, $2, 'read', $3)";
-    let seat = sqlx::query(seat).bind(&hooks.ann.account_id).bind(&reader);
-    seat.bind(hooks.app.clock.now()).execute(&hooks.app.pool).await.unwrap();
+    let insert = sqlx::query(insert).bind(&hooks.ann.account_id).bind(&reader);
+    insert.bind(hooks.app.clock.now()).execute(&hooks.app.pool).await.unwrap();
     let mut browser = Browser::new(&hooks.app);
     browser.sign_in(&reader).await;
     let page = browser.page(CONSOLE).await;

@@ -1,5 +1,5 @@
 //! Checks that every statement of the service can be executed where tables are distributed over several
-//! machines (docs/scaling.md), and that only listed statements are sent to all of them.
+//! machines (docs/cluster.md), and that only listed statements are sent to all of them.
 //!
 //! The `pixel_id` of a row determines its machine. A statement that contains `pixel_id = $n` for every
 //! distributed table is sent to one machine unchanged. All others are listed here or in `exceptions`, each with
@@ -43,7 +43,7 @@ fn root() -> &'static Path {
 }
 
 fn tables() -> Tables {
-    let guide = fs::read_to_string(root().join("docs/scaling.md")).expect("the guide");
+    let guide = fs::read_to_string(root().join("docs/cluster.md")).expect("the guide");
     Tables::read(&guide)
 }
 

@@ -126,7 +126,8 @@ fn written_paths(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Cuts off the text up to the end of the next path that has at least two names, with its tree.
+/// Cuts off the text up to the end of the next path that has at least two names, with its tree. The path of
+/// `pub(in path)` is passed over: it uses nothing.
 fn next_path<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
     loop {
@@ -142,8 +143,9 @@ fn next_path<'a>(rest: &mut &'a str) -> Option<&'a str> {
             end += after.find(|character| !is_word(character)).unwrap_or(after.len());
         }
         let path = &rest[start..end];
+        let is_visibility = rest[..start].ends_with("pub(in ");
         *rest = &rest[end..];
-        if colons > start {
+        if colons > start && !is_visibility {
             return Some(path);
         }
     }
@@ -213,4 +215,13 @@ fn an_import_is_seen_however_it_is_written() {
         .collect::<Vec<_>>();
     used.sort();
     assert_eq!(used, ["a::b::c", "a::b::c::Thing", "a::f", "a::self", "d", "d", "e::g"]);
+}
+
+#[test]
+fn the_scope_of_a_visibility_is_no_import() {
+    let files = ["a", "a/b"].map(|path| (module_of(path), ()));
+    let files = files.into_iter().collect::<BTreeMap<_, _>>();
+    let used = |text: &str| used_paths(text, &module_of("a/b"), &files);
+    assert!(used("pub(in crate::a) fn f() {}\npub(in super::super) const C: u8 = 1;").is_empty());
+    assert_eq!(used("fn f() { crate::a::g(); }"), [["a", "g"]]);
 }

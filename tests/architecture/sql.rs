@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The places of the tables on a cluster, according to the guide.
+/// The distribution of the tables on a cluster, according to the guide.
 pub struct Tables {
     /// Those that are spread, by `pixel_id`.
     pub distributed: BTreeSet<String>,
@@ -64,7 +64,7 @@ impl Statement {
         named.collect()
     }
 
-    /// The places at which tables are named, and not their columns.
+    /// The offsets at which tables are named, and not their columns.
     fn named_at(&self, tables: &BTreeSet<String>) -> Vec<usize> {
         let begins = ["FROM", "JOIN", "INTO", "UPDATE", "USING"];
         let is_named = |at: &usize| {

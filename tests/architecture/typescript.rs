@@ -1,34 +1,12 @@
-//! The imports, names and comments of the browser scripts, and of the tests in a browser.
+//! The imports and comments of the browser scripts, and of the tests in a browser.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::graph::Graph;
-use super::words::words;
 
 const FOLDERS: [&str; 4] =
     ["scripts-src", "tests/browser/specs", "tests/browser/support", "tests/browser/pictures"];
-
-/// Words that no identifier and no file name may contain, with the words to use instead.
-const REPLACED: &[(&str, &str)] = &[
-    ("asked", "requested"),
-    ("bent", "replaced"),
-    ("held", "delayed"),
-    ("kit", "context"),
-    ("letter", "character"),
-    ("look", "check, view or appearance"),
-    ("news", "change"),
-    ("patience", "timeout"),
-    ("place", "element, position or index"),
-    ("places", "elements"),
-    ("question", "banner or popup"),
-    ("said", "shown or status"),
-    ("says", "shows"),
-    ("tell", "notify or report"),
-    ("told", "notified"),
-    ("trouble", "problems"),
-    ("veil", "hide"),
-];
 
 /// Words with which a comment does not begin: its first sentence is a statement.
 const RELATIVE: [&str; 4] = ["What", "Who", "Whoever", "Whose"];
@@ -38,7 +16,7 @@ const NOT_REWRITTEN: [&str; 2] =
     ["tests/browser/specs/accessibility.spec.ts", "tests/browser/specs/performance.spec.ts"];
 
 /// Path and text of every file, the paths relative to the root of the repository.
-fn sources() -> Vec<(String, String)> {
+pub fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = Vec::new();
     for entry in FOLDERS.iter().flat_map(|folder| walkdir::WalkDir::new(root.join(folder))) {
@@ -86,7 +64,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The code without comments and strings. A template is a string between two backticks.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let mut rest = text;
     let mut code = String::new();
     while let Some(first) = rest.chars().next() {
@@ -132,22 +110,6 @@ fn first_lines(text: &str) -> Vec<&str> {
         previous = line;
     }
     found
-}
-
-#[test]
-fn replaced_words_do_not_return() {
-    let mut found = Vec::new();
-    for (path, text) in sources() {
-        let code = code(&text);
-        let names = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        for word in names.chain([&*path]).flat_map(words) {
-            if let Some((_, instead)) = REPLACED.iter().find(|(replaced, _)| *replaced == word) {
-                found.push(format!("{path}: `{word}`, use `{instead}`"));
-            }
-        }
-    }
-    found.dedup();
-    assert!(found.is_empty(), "words that were replaced: {found:#?}");
 }
 
 #[test]

@@ -27,7 +27,8 @@ export default defineConfig({
   // Such a moment has lasted ten seconds and more. Only failing tests take this long.
   timeout: 120_000,
   expect: { timeout: 20_000 },
-  reporter: [['list'], ['./support/clicks-reporter.ts']],
+  // The names of failed tests stand at the end.
+  reporter: [['./support/clicks-reporter.ts'], ['list']],
   projects,
   use: { viewport: { width: 1280, height: 800 }, locale: 'en-GB' },
 });

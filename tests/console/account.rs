@@ -14,7 +14,7 @@ fn key_of(page: &str) -> String {
     let start = page.find("px_").expect("a key on the page");
     page[start..]
         .chars()
-        .take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
+        .take_while(|character| character.is_ascii_alphanumeric() || *character == '_')
         .collect()
 }
 

@@ -100,8 +100,8 @@ async fn a_client_confirms_an_account_and_the_agency_becomes_a_member() {
     let confirmed = client.post(CONFIRM, &[("token", &token)]).await;
     assert_eq!(confirmed.status, 200, "{}", confirmed.text);
     assert_eq!(stage.accounts_of_client().await, 1);
-    let told = MailServer::shared().wait_for(&stage.agency.email, 3).await.pop().unwrap();
-    assert_eq!(told.subject(), "Your client has confirmed an Assent account");
+    let mail = MailServer::shared().wait_for(&stage.agency.email, 3).await.pop().unwrap();
+    assert_eq!(mail.subject(), "Your client has confirmed an Assent account");
 
     client.sign_in(&stage.client).await;
     let members = client.page("/console/account/members").await;

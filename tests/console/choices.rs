@@ -216,7 +216,7 @@ async fn a_choice_names_the_version_that_was_there_then_also_after_it_is_publish
 }
 
 #[tokio::test]
-async fn a_receipt_that_was_changed_is_told_as_such() {
+async fn a_receipt_that_was_changed_is_reported_as_such() {
     let (app, ann, site) = app_with_site().await;
     let saved = app.recorded(&site.refusal("one", "declined")).await;
     sqlx::query("UPDATE consent_receipts SET consent_state = 'accepted'")

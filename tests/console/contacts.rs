@@ -263,7 +263,7 @@ async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
 }
 
 #[tokio::test]
-async fn requests_by_mail_of_two_people_can_be_told_apart() {
+async fn requests_by_mail_of_two_people_can_be_distinguished() {
     let (app, ann, site) = app_with_site().await;
     let people = json!([
         {"hem": hem(1), "contact": {"first_name": "Zoe", "last_name": "Blue"}},

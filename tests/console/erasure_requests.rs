@@ -91,9 +91,9 @@ async fn the_requests_of_anothers_site_are_not_there() {
         assert_eq!(browser.get(path).await.status, 404, "{path}");
     }
     for form in ["complete", "refuse"] {
-        for place in [&answer, &moved] {
+        for request in [&answer, &moved] {
             let fields = [("host", "ann.example"), ("reason", "mine")];
-            let path = format!("{place}/{form}");
+            let path = format!("{request}/{form}");
             let refused = browser.submit("/console/sites/new", &path, &fields).await;
             assert!([400, 404].contains(&refused.status) && refused.status != 303, "{path}");
         }

@@ -16,7 +16,7 @@ use crate::support::waiting::wait_until;
 use crate::support::watch_reports::ReportMade;
 
 /// The files of a ZIP by name.
-fn unzipped(bytes: Vec<u8>) -> HashMap<String, String> {
+pub fn unzipped(bytes: Vec<u8>) -> HashMap<String, String> {
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("a ZIP");
     let names = zip.file_names().map(|name| name.unwrap().into_owned()).collect::<Vec<_>>();
     let read = |name: String| {

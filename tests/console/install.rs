@@ -56,8 +56,8 @@ async fn the_package_of_an_ecosystem_comes_before_the_snippet() {
         ("php", "assent-1.0.0.php"),
     ] {
         let page = browser.page(&format!("{address}?with={name}#line")).await;
-        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
-        assert!(place(file) < place(&tag.replace('/', "&#x2F;")), "{name}: {page}");
+        let offset_of = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
+        assert!(offset_of(file) < offset_of(&tag.replace('/', "&#x2F;")), "{name}: {page}");
         let current = format!("<a href=\"?with={name}#line\" aria-current=\"true\">");
         assert!(page.contains(&current), "{name}: {page}");
         assert!(!page.contains("PIXEL_ID"), "{name}: {page}");
@@ -111,8 +111,8 @@ async fn findings_are_listed_with_remedies_errors_first() {
     scene.site.answer("shop.example/", Reply::Whole(200, lines, head.into()));
     browser.submit(&address, &check, &[]).await;
     let page = browser.page(&address).await;
-    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
-    let places = [
+    let offset_of = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
+    let offsets = [
         "Results of 10 March 2026, 12:00 UTC",
         "The snippet was not found on the page.",
         "Paste the snippet before &lt;&#x2F;head&gt;",
@@ -120,8 +120,8 @@ async fn findings_are_listed_with_remedies_errors_first() {
         "to connect-src of the policy",
         "Google Tag Manager is on the page and may load the tag",
     ]
-    .map(place);
-    assert!(places.is_sorted(), "{places:?}");
+    .map(offset_of);
+    assert!(offsets.is_sorted(), "{offsets:?}");
     assert!(!page.contains("Nothing is in its way"), "{page}");
     // Later it still stands there, until somebody looks again.
     scene.app.clock.advance(chrono::Duration::days(2));

@@ -41,4 +41,5 @@ mod sites;
 mod suppressions;
 mod test_tag;
 mod watch;
+mod watchers;
 mod webhooks;

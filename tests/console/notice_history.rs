@@ -96,7 +96,7 @@ async fn a_publication_of_colours_alone_is_announced_and_stays_visible() {
 }
 
 #[tokio::test]
-async fn versions_are_told_with_what_was_answered_to_each() {
+async fn versions_are_listed_with_what_was_answered_to_each() {
     let (app, ann, site) = app_with_site().await;
     for visitor in ["a", "b", "c"] {
         app.recorded(&site.acceptance(visitor)).await;

@@ -105,13 +105,13 @@ async fn languages_are_compared_on_each_version() {
 }
 
 #[tokio::test]
-async fn the_plot_and_the_table_tell_the_same() {
+async fn the_plot_and_the_table_show_the_same() {
     let (app, ann, site) = app_with_site().await;
     two_days(&app, &ann.key, &site).await;
     let mut browser = signed_in(&app, &ann).await;
     let page = browser.page(&screen(&site, "?from=2026-03-10&to=2026-03-11")).await;
-    let told = "10 March 2026: shown 4, accepted 1, declined 1, withdrawn 0, unanswered 2";
-    says(&page, &format!("<title>{told}</title>"));
+    let title = "10 March 2026: shown 4, accepted 1, declined 1, withdrawn 0, unanswered 2";
+    says(&page, &format!("<title>{title}</title>"));
     let row = "10 March 2026</th><td>4</td><td>1</td><td>1</td><td>0</td><td>2</td>";
     says(&page, row);
     assert_eq!(page.matches("<g><title>").count(), 4, "two bars, and a mark for each version");

@@ -145,7 +145,7 @@ async fn a_visitor_who_answered_a_text_is_not_asked_again_when_it_is_restored() 
 }
 
 #[tokio::test]
-async fn colours_that_are_chosen_without_their_tick_are_told_before_they_are_lost() {
+async fn colours_that_are_chosen_without_their_tick_are_reported_before_they_are_lost() {
     let app = App::spawn().await;
     let mut scene = Scene::new(&app).await;
     let page = scene.browser.page(&scene.address()).await;
@@ -154,8 +154,8 @@ async fn colours_that_are_chosen_without_their_tick_are_told_before_they_are_los
         assert!(page.contains(&format!("value=\"{color}\"")), "{color}: {page}");
     }
     let base = [("controller_name", "Shop"), ("purpose_analytics", "on")];
-    let told = "the popup will have its default dark colours";
-    for (color, tick, is_told) in
+    let warning = "the popup will have its default dark colours";
+    for (color, tick, is_shown) in
         [("#ff0000", "", true), ("#A9BDFF", "", false), ("#a9bdfe", "on", false)]
     {
         let rest = [
@@ -167,7 +167,7 @@ async fn colours_that_are_chosen_without_their_tick_are_told_before_they_are_los
             ("own_dark", tick),
         ];
         let looked = scene.send("look", &[&base[..], &rest].concat()).await.text;
-        assert_eq!(looked.contains(told), is_told, "{color}: {looked}");
+        assert_eq!(looked.contains(warning), is_shown, "{color}: {looked}");
         assert!(!looked.contains("default light colours"), "{looked}");
     }
 }

@@ -79,6 +79,7 @@ fn screens(receipt_id: &str) -> Vec<String> {
     all.push(format!("/contacts/find?hem={hem}"));
     all.push(format!("/requests/{ID}"));
     all.push(format!("/popup/screenshots/{ID}"));
+    all.push(format!("/watch/{ID}"));
     all
 }
 

@@ -33,12 +33,14 @@ async fn a_screen_shows_the_forms_of_the_popup_in_one_language() {
     let new = app.store_picture(&site.pixel_id, (2, "de", "phone")).await;
     let other = app.store_picture(&site.pixel_id, (2, "en", "phone")).await;
     let page = browser.page(&format!("{address}?language=de")).await;
-    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
-    assert!(place("Version 2, since 10 March 2026, 13:00") < place("Version 1, since 10 March"));
+    let offset_of = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(
+        offset_of("Version 2, since 10 March 2026, 13:00") < offset_of("Version 1, since 10 March")
+    );
     for picture in [&old, &new] {
-        place(&format!("src=\"{address}/{}\"", picture.id));
-        place(&picture.sha256());
-        place(&picture.list_sha256());
+        offset_of(&format!("src=\"{address}/{}\"", picture.id));
+        offset_of(&picture.sha256());
+        offset_of(&picture.list_sha256());
     }
     assert!(!page.contains(&other.sha256()), "{page}");
     assert!(browser.page(&address).await.contains(&other.sha256()), "English at first");

@@ -213,7 +213,7 @@ async fn a_session_ends_with_its_account_and_with_its_address() {
 }
 
 #[tokio::test]
-async fn a_session_of_a_suspended_account_is_told_so() {
+async fn a_session_of_a_suspended_account_is_refused_with_the_reason() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = signed_in_with(&app, &ann.key).await;

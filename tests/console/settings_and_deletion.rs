@@ -16,7 +16,7 @@ const END: &str = "/console/account/end";
 const DELETED: &str = "Your Assent account was deleted";
 
 #[tokio::test]
-async fn the_name_is_changed_and_a_wrong_one_is_told_beside_its_field() {
+async fn the_name_is_changed_and_a_wrong_one_is_reported_beside_its_field() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -135,7 +135,7 @@ async fn an_account_ends_by_its_address_and_digits_from_the_mailbox() {
 }
 
 #[tokio::test]
-async fn a_paying_account_is_told_that_its_subscription_ends_and_where_its_invoices_are() {
+async fn a_paying_account_is_informed_that_its_subscription_ends_and_where_its_invoices_are() {
     let shop = Shop::open().await;
     let (ann, _) = shop.subscriber("ann@example.com").await;
     let mut browser = shop.app.browser_of(&ann.key).await;

@@ -158,7 +158,7 @@ async fn a_day_may_have_23_or_25_hours() {
 }
 
 #[tokio::test]
-async fn counted_days_tell_the_same_and_erased_visitors_are_subtracted_from_the_local_day() {
+async fn counted_days_show_the_same_and_erased_visitors_are_subtracted_from_the_local_day() {
     let (app, ann, site) = app_with_site().await;
     set_zone(&app, &ann.key, &site, AUCKLAND).await;
     for (time, visitor) in [

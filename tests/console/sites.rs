@@ -25,7 +25,7 @@ async fn a_new_account_sees_three_steps_and_then_its_site() {
 }
 
 #[tokio::test]
-async fn a_site_is_told_with_its_install_its_popup_and_its_answers() {
+async fn a_site_is_shown_with_its_install_its_popup_and_its_answers() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let site = app.consent_site(&ann.key, "shop.example").await;
@@ -108,8 +108,9 @@ async fn the_host_is_taken_out_of_an_address_and_it_is_said_which() {
         let added = browser.submit("/console/sites/new", "/console/sites", &fields).await;
         assert_eq!(added.status, 303, "{typed}: {}", added.text);
         let page = browser.page(added.header("location").unwrap()).await;
-        let is_told = page.contains(&format!("Your site is {host}: the domain of what you typed."));
-        assert_eq!(is_told, typed != host, "{page}");
+        let is_shown =
+            page.contains(&format!("Your site is {host}: the domain of what you typed."));
+        assert_eq!(is_shown, typed != host, "{page}");
         assert!(page.contains(&format!("<bdi>{host}</bdi>")), "{page}");
     }
 }

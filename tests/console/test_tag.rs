@@ -17,7 +17,8 @@ fn address_of(site: &Site) -> String {
 async fn choose_on_localhost(app: &App, site: &Site) -> Value {
     let mut choice = site.acceptance("visitor-1");
     choice["pixel_id"] = format!("test_{}", site.pixel_id).into();
-    choice["url"] = "http://localhost:4000/".into();
+    // Servers of tests have higher ports, which do not begin with this one.
+    choice["url"] = "http://localhost:3000/".into();
     app.recorded(&choice).await
 }
 
@@ -36,7 +37,7 @@ async fn a_tab_after_install_shows_the_test_snippet_and_the_latest_test_choices(
     assert!(!page.contains("The popup is off"), "{page}");
     choose_on_localhost(&app, &site).await;
     let page = browser.page(&address).await;
-    for fact in ["10 March 2026, 12:00:00", "http:&#x2F;&#x2F;localhost:4000", "Accepted"] {
+    for fact in ["10 March 2026, 12:00:00", "http:&#x2F;&#x2F;localhost:3000", "Accepted"] {
         assert!(page.contains(fact), "{fact}: {page}");
     }
     assert!(!page.contains("No test choices yet"), "{page}");
@@ -46,7 +47,7 @@ async fn a_tab_after_install_shows_the_test_snippet_and_the_latest_test_choices(
     let page = browser.page(&install).await;
     let link = format!("Try it on your own machine first: <a href=\"{address}\">Test</a>");
     assert!(page.contains(&link), "{page}");
-    assert!(!page.contains("test_hosts") && !page.contains("localhost:4000"), "{page}");
+    assert!(!page.contains("test_hosts") && !page.contains("localhost:3000"), "{page}");
 }
 
 #[tokio::test]
@@ -55,7 +56,7 @@ async fn no_other_screen_of_the_site_shows_a_test_choice() {
     let tested = choose_on_localhost(&app, &site).await;
     let receipt_id = tested["receipt_id"].as_str().unwrap();
     let mut browser = app.browser_of(&ann.key).await;
-    let shows = |text: &str| text.contains("localhost:4000") || text.contains("visitor-1");
+    let shows = |text: &str| text.contains("localhost:3000") || text.contains("visitor-1");
     assert!(shows(&browser.page(&address_of(&site)).await));
     let mut opened = 0;
     for route in console::routes() {
@@ -128,12 +129,12 @@ async fn the_test_screen_of_anothers_site_is_not_there() {
     let own = app.consent_site(&eve.key, "eve.example").await;
     let mut browser = app.browser_of(&eve.key).await;
     let own_page = address_of(&own);
-    assert!(!browser.page(&own_page).await.contains("localhost:4000"));
+    assert!(!browser.page(&own_page).await.contains("localhost:3000"));
     let fields = [("test_hosts", "x.example")];
     for foreign in [address_of(&site), "/console/sites/unknown/test".to_owned()] {
         let refused = browser.get(&foreign).await;
         assert_eq!(refused.status, 404, "{foreign}");
-        assert!(!refused.text.contains("localhost:4000"), "{}", refused.text);
+        assert!(!refused.text.contains("localhost:3000"), "{}", refused.text);
         assert_eq!(browser.submit(&own_page, &foreign, &fields).await.status, 404, "{foreign}");
     }
     let now = app.read(&ann.key, &site.path("/configuration")).await.expect(200);
@@ -165,7 +166,7 @@ async fn a_read_only_member_sees_hosts_and_choices_and_no_form() {
         let mut browser = Browser::new(&app);
         browser.sign_in(&email).await;
         let page = browser.page(&address).await;
-        assert!(page.contains("localhost:4000"), "{role}: {page}");
+        assert!(page.contains("localhost:3000"), "{role}: {page}");
         let form = format!("action=\"{address}\"");
         assert_eq!(page.contains(&form), has_form, "{role}: {page}");
         assert_eq!(page.contains("preview.example, staging.shop.dev"), !has_form, "{role}: {page}");

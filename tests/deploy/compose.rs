@@ -45,6 +45,32 @@ fn every_variable_of_a_node_is_a_setting_of_the_program() {
 }
 
 #[test]
+fn the_node_that_watches_sites_has_a_browser_and_a_folder_for_profiles() {
+    let (compose, dockerfile) = (read("compose.yaml"), read("Dockerfile"));
+    let (_, node) = compose.split_once("\n  watcher:\n").expect("the node");
+    let node = node.split("\n\n").next().unwrap();
+    let value = |name: &str| {
+        let mut lines = node.lines().filter_map(|line| line.trim_start().split_once(": "));
+        lines.find(|(known, _)| *known == name).expect("a line").1
+    };
+    assert_eq!(value("profiles"), "[watch]", "it is off at first");
+    assert!(value("build").contains("WITH_CHROMIUM: \"1\""));
+    assert!(dockerfile.contains("\nARG WITH_CHROMIUM=0\n"), "others have no browser");
+    assert!(dockerfile.contains(&format!(" {} ", value("WATCH_BROWSER"))), "it is installed");
+    // A browser has no room for the path of its socket below a longer one.
+    let folder = value("TMPDIR");
+    assert!(folder.len() <= 26 && value("tmpfs").starts_with(&format!("[\"{folder}:exec,")));
+    let settings = read("src/config/mod.rs");
+    for name in ["WATCH_BROWSER", "WATCH_KEY"] {
+        assert!(settings.contains(&format!("\"{name}\"")), "{name}");
+    }
+    let (_, common) = compose.split_once("\n  secrets: [").expect("the secrets of every node");
+    let common = common.split(']').next().unwrap();
+    assert_eq!(value("secrets"), format!("[{common}, watch_key]"), "lists are not merged");
+    assert_eq!(value("WATCH_KEY_FILE"), "/run/secrets/watch_key");
+}
+
+#[test]
 fn the_operators_book_names_files_that_exist() {
     let book = read("docs/operating.md");
     let words = book.split(['`', ' ', '\n', ':', '(', ')']);
@@ -92,6 +118,7 @@ fn the_secrets_that_are_made_start_the_program_and_are_never_made_twice() {
         "DATABASE_URL_FILE" => Some(path("database_url")),
         "RECEIPT_SECRETS_FILE" => Some(path("receipt_secrets")),
         "LOG_KEY_FILE" => Some(path("log_key")),
+        "WATCH_KEY_FILE" => Some(path("watch_key")),
         _ => None,
     });
     let config = config.unwrap();
@@ -99,7 +126,7 @@ fn the_secrets_that_are_made_start_the_program_and_are_never_made_twice() {
     let url = config.database_url.unwrap();
     assert!(url.expose().contains(&format!(":{}@postgres:5432/", password.trim())));
     assert_eq!(config.receipt_secrets[0].expose(), kept.trim());
-    assert!(config.log_key.is_some());
+    assert!(config.log_key.is_some() && config.watch_key.is_some());
 
     assert!(!make().status.success());
     assert_eq!(fs::read_to_string(folder.join("receipt_secrets")).unwrap(), kept);

@@ -63,7 +63,7 @@ fn is_in_our_words(text: &str, sent: &Value) {
     // The id of the request is random.
     let parts = text.split("request_id").enumerate();
     let text =
-        parts.map(|(place, part)| if place == 0 { part } else { part.get(28..).unwrap_or("") });
+        parts.map(|(index, part)| if index == 0 { part } else { part.get(28..).unwrap_or("") });
     let text = text.collect::<String>();
     for word in NOT_OURS {
         assert!(!text.contains(word), "{word:?} in {text}\nsent: {sent}");
@@ -80,20 +80,20 @@ fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
 }
 
 /// The pointers to all fields of a schema, those of its objects and of its lists' items included.
-fn places(document: &Value, schema: &Value, above: &str, depth: usize) -> Vec<String> {
+fn pointers(document: &Value, schema: &Value, above: &str, depth: usize) -> Vec<String> {
     let schema = resolved(document, schema);
     if depth == 0 {
         return Vec::new();
     }
     if schema["items"].is_object() {
-        return places(document, &schema["items"], &format!("{above}/0"), depth - 1);
+        return pointers(document, &schema["items"], &format!("{above}/0"), depth - 1);
     }
     let fields = schema["properties"].as_object().into_iter().flatten();
     fields
         .flat_map(|(name, field)| {
-            let place = format!("{above}/{name}");
-            let below = places(document, field, &place, depth - 1);
-            std::iter::once(place).chain(below)
+            let pointer = format!("{above}/{name}");
+            let below = pointers(document, field, &pointer, depth - 1);
+            std::iter::once(pointer).chain(below)
         })
         .collect()
 }
@@ -148,9 +148,9 @@ async fn no_body_of_a_wrong_shape_is_answered_in_the_words_of_the_program() {
                 is_a_good_refusal(&answer, &body);
             };
             for value in values() {
-                for place in places(&document, &content["schema"], "", 5) {
+                for pointer in pointers(&document, &content["schema"], "", 5) {
                     let mut body = content["example"].clone();
-                    put(&mut body, &place, &value);
+                    put(&mut body, &pointer, &value);
                     send(body).await;
                 }
                 if !value.is_null() && !value.is_object() {
@@ -175,7 +175,7 @@ async fn no_body_of_a_wrong_shape_is_answered_in_the_words_of_the_program() {
     assert!(bodies > 10, "{bodies}");
 }
 
-/// A refusal for a body's shape names the place, and does not contain messages of the program.
+/// A refusal for a body's shape names the field, and does not contain messages of the program.
 #[track_caller]
 fn is_a_good_refusal(answer: &Answer, sent: &Value) {
     assert!(answer.status < 500, "{}\nsent: {sent}", answer.text);

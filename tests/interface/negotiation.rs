@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::consent::shop;
 use crate::support::console::{Browser, token_of};
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App};
 
 /// The same for everybody until the next version.
@@ -180,9 +181,8 @@ async fn the_preferred_encoding_is_sent_and_never_an_excluded_one() {
     let (_, site) = shop(&app).await;
     let tag = format!("/px/{}.js", site.pixel_id);
     // The brotli form of a script becomes available shortly after the first request.
-    while encoding_of(&app, &tag, &["br"]).await.is_none() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let is_compressed = async || encoding_of(&app, &tag, &["br"]).await.is_some();
+    wait_until("the script is compressed", is_compressed).await;
     for (accepted, encoding) in [
         (&["gzip, deflate, br"][..], Some("br")),
         (&["br;q=0.5, gzip;q=1"], Some("gzip")),
@@ -356,9 +356,9 @@ async fn the_length_of_a_console_page_reveals_nothing_about_its_form_token() {
     for _ in 0..2 {
         pages.push(token_of(&browser.page("/console/sites/new").await));
     }
-    let part = |token: &str, place: usize| token[place * 8..][..8].to_owned();
-    for place in 0..16 {
-        assert_ne!(part(&pages[0], place), part(&pages[1], place));
+    let part = |token: &str, index: usize| token[index * 8..][..8].to_owned();
+    for index in 0..16 {
+        assert_ne!(part(&pages[0], index), part(&pages[1], index));
     }
     for (number, token) in pages.iter().enumerate() {
         let host = format!("{number}.example");

@@ -1,4 +1,4 @@
-//! Visitors choose on three nodes for a minute, and every choice that was acknowledged has one place in
+//! Visitors choose on three nodes for a minute, and every choice that was acknowledged has one position in
 //! the public log.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ async fn record(node: &App, site: &Site, name: String, is_over: &AtomicBool) -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_choice_that_three_nodes_acknowledge_has_exactly_one_place_in_the_log() {
+async fn each_choice_that_three_nodes_acknowledge_has_exactly_one_position_in_the_log() {
     let first = App::spawn_with(&[LOG_KEY]).await;
     let nodes = [first.another_node(&[LOG_KEY]).await, first.another_node(&[LOG_KEY]).await, first];
     let key = nodes[2].account("shop@example.com").await.key;
@@ -67,9 +67,9 @@ async fn each_choice_that_three_nodes_acknowledge_has_exactly_one_place_in_the_l
     let proofs = stream::iter(&all).map(|(site, visitor)| nodes[1].proof(site, visitor));
     let proofs = proofs.buffer_unordered(8).collect::<Vec<_>>().await;
     let log = proofs[proofs.len() - 1].log(&nodes[1].client, &nodes[1].base).await;
-    let places = proofs.iter().map(|proof| proof.place(&log)).collect::<BTreeSet<_>>();
-    assert_eq!(places.len(), all.len());
-    let entries = places.iter().map(|(number, _)| number).collect::<BTreeSet<_>>();
+    let positions = proofs.iter().map(|proof| proof.position(&log)).collect::<BTreeSet<_>>();
+    assert_eq!(positions.len(), all.len());
+    let entries = positions.iter().map(|(number, _)| number).collect::<BTreeSet<_>>();
     assert!(entries.len() > 4, "they came into the log at several times: {entries:?}");
     println!("{} choices in {} entries", all.len(), entries.len());
 }

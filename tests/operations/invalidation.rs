@@ -137,13 +137,13 @@ async fn a_notification_without_details_invalidates_everything() {
     for payload in ["", "a sentence of a later version"] {
         app.get(&path).await;
         let read = app.lookups("sites", "miss");
-        let tell = sqlx::query("SELECT pg_notify('assent_changes', $1)").bind(payload);
-        tell.execute(&app.pool).await.unwrap();
-        let told = Instant::now();
+        let notify = sqlx::query("SELECT pg_notify('assent_changes', $1)").bind(payload);
+        notify.execute(&app.pool).await.unwrap();
+        let notified_at = Instant::now();
         while app.lookups("sites", "miss") == read {
             assert_eq!(app.get(&path).await.status, 200);
         }
-        assert!(told.elapsed() < LIFE, "the node has not heard it: {payload:?}");
+        assert!(notified_at.elapsed() < LIFE, "the node has not heard it: {payload:?}");
     }
 }
 

@@ -134,8 +134,8 @@ async fn requests_that_miss_a_site_together_read_it_once() {
         // Those who ask after a change do not want what is being read.
         let after_a_change = async {
             tokio::time::sleep(5 * SOON).await;
-            let tell = sqlx::query("SELECT pg_notify('assent_changes', 'pixel:' || $1)");
-            tell.bind(&site.pixel_id).execute(&pool).await.unwrap();
+            let notify = sqlx::query("SELECT pg_notify('assent_changes', 'pixel:' || $1)");
+            notify.bind(&site.pixel_id).execute(&pool).await.unwrap();
             tokio::time::sleep(5 * SOON).await;
             tags().await
         };

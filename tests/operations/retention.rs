@@ -90,9 +90,13 @@ async fn shop(app: &App, name: &str) -> (Account, Site) {
 #[tokio::test]
 async fn counts_of_shown_popups_go_after_their_days_and_younger_ones_stay() {
     let app = App::spawn_with(&[("RETENTION_DAYS_SHOWN", "10")]).await;
-    let ((_, first), (_, second)) = (shop(&app, "one").await, shop(&app, "two").await);
+    let ((_, first), (owner, second)) = (shop(&app, "one").await, shop(&app, "two").await);
+    let zone = format!("/console/sites/{}/time-zone", second.pixel_id);
+    let mut browser = app.browser_of(&owner.key).await;
+    browser.submit(&zone, &zone, &[("time_zone", "Pacific/Auckland")]).await;
     app.show(&first, "early").await;
     app.show(&second, "early").await;
+    assert_eq!(count(&app, "consent_shown_local").await, 1);
     app.clock.advance(Duration::days(1));
     app.show(&first, "late").await;
     app.clock.advance(Duration::days(9));
@@ -101,6 +105,9 @@ async fn counts_of_shown_popups_go_after_their_days_and_younger_ones_stay() {
     app.clock.advance(Duration::days(1));
     comes_to(&app, "consent_shown", 1).await;
     assert_eq!(count(&app, "consent_shown WHERE visitor_id = 'late'").await, 1);
+    // The local day may be the one after the UTC day.
+    app.clock.advance(Duration::days(1));
+    comes_to(&app, "consent_shown_local", 0).await;
 }
 
 #[tokio::test]
@@ -269,7 +276,7 @@ async fn accounts_that_were_confirmed_activated_suspended_or_paid_for_never_go()
 }
 
 #[tokio::test]
-async fn an_expired_token_is_told_from_an_unknown_one_for_a_while_and_then_forgotten() {
+async fn an_expired_token_is_distinguished_from_an_unknown_one_for_a_while_and_then_forgotten() {
     let app = App::spawn().await;
     let account = app.account("ann@example.com").await;
     app.post("/v1/signup/resend-code", json!({"email": "ann@example.com"})).await;

@@ -175,8 +175,8 @@ fn changed<'a>(
 
 /// The account that a page proposes.
 fn account_on(page: &str) -> String {
-    let place = page.find("acc_").expect("an account on the page");
-    page[place..].split('"').next().unwrap().to_owned()
+    let start = page.find("acc_").expect("an account on the page");
+    page[start..].split('"').next().unwrap().to_owned()
 }
 
 /// A parameter of the address that an answer leads to.

@@ -79,7 +79,7 @@ impl Provider {
         shaped(object.clone(), state.older_shape)
     }
 
-    /// Puts `value` in the place of an object's field.
+    /// Replaces the value of a field of an object.
     pub fn change(&self, id: &str, field: &str, value: Value) {
         self.state().objects.get_mut(id).expect("it is there")[field] = value;
     }

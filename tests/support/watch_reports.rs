@@ -1,6 +1,6 @@
 //! Reports of watchers, made and signed without a browser.
 
-use assent::proof::format::note::Signer;
+use assent::proof::format::note::NoteSigner;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -10,18 +10,23 @@ const VISITS: [&str; 6] =
 /// A report about the home page of a host, silent at first.
 pub struct ReportMade {
     pub report: Value,
-    signer: Signer,
+    signer: NoteSigner,
 }
 
 impl ReportMade {
     pub fn of(host: &str) -> Self {
+        Self::by(7, host)
+    }
+
+    /// By the watcher whose key has this seed.
+    pub fn by(seed: u8, host: &str) -> Self {
         let visit = |visit: &str| {
             json!({
                 "visit": visit, "silent": true, "unobserved": null, "leaks": [], "allowed": [],
                 "kept": [], "cookies": [], "storage": [], "screenshot": null,
             })
         };
-        let signer = Signer::new("assent-watch", &[7; 32]).unwrap();
+        let signer = NoteSigner::new("assent-watch", &[seed; 32]).unwrap();
         let report = json!({
             "schema": "assent/watch/v1",
             "program": "1.0.0",
@@ -75,6 +80,11 @@ impl ReportMade {
 
     pub fn note(&self) -> String {
         self.signed(&format!("assent/watch/v1\n{}\n{} report.json\n", self.time(), self.sha256()))
+    }
+
+    /// The verifier key of the watcher.
+    pub fn watcher(&self) -> &str {
+        self.report["watcher"].as_str().unwrap()
     }
 
     pub fn time(&self) -> &str {

@@ -16,7 +16,7 @@ use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 
 #[tokio::test]
-async fn a_proof_and_the_log_tell_nothing_of_how_many_choices_there_are() {
+async fn a_proof_and_the_log_reveal_nothing_of_how_many_choices_there_are() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let (_, site) = shop(&app).await;
     app.recorded(&site.acceptance("lonely")).await;
@@ -37,12 +37,12 @@ async fn a_proof_and_the_log_tell_nothing_of_how_many_choices_there_are() {
             "{entry}"
         );
     }
-    let places = [&lonely, &crowded].map(|proof| proof.place(&log));
-    assert_ne!(places[0].0, places[1].0);
+    let positions = [&lonely, &crowded].map(|proof| proof.position(&log));
+    assert_ne!(positions[0].0, positions[1].0);
 }
 
 #[tokio::test]
-async fn without_choices_nothing_is_added_and_a_repeated_choice_has_one_place() {
+async fn without_choices_nothing_is_added_and_a_repeated_choice_has_one_position() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let (_, site) = shop(&app).await;
     let choice_id = json!("0190b5a0-0000-7000-8000-000000000001");
@@ -53,7 +53,7 @@ async fn without_choices_nothing_is_added_and_a_repeated_choice_has_one_place() 
     app.some_rounds().await;
     let again = app.proof(&site, "v-1").await;
     let before = whole_log(&app).await;
-    assert_eq!(again.place(&before), proof.place(&before));
+    assert_eq!(again.position(&before), proof.position(&before));
     app.some_rounds().await;
     assert_eq!(whole_log(&app).await.note, before.note);
 }
@@ -75,7 +75,7 @@ async fn a_choice_recorded_without_a_log_is_added_when_its_proof_is_requested_an
     drop(held);
     let proof = app.proof(&site, "early").await;
     assert_eq!(salted().await, 1);
-    proof.place(&whole_log(&app).await);
+    proof.position(&whole_log(&app).await);
     let verdict = judged(&app, &proof.json).await;
     assert_eq!(verdict["valid"], true);
     assert!(verdict["sentences"][1].as_str().unwrap().contains("the service's word alone"));
@@ -85,16 +85,16 @@ async fn a_choice_recorded_without_a_log_is_added_when_its_proof_is_requested_an
 }
 
 #[tokio::test]
-async fn endpoints_are_told_of_choices_that_come_into_the_log() {
+async fn endpoints_are_notified_of_choices_that_come_into_the_log() {
     let app = App::spawn_with(&[LOG_KEY, ("WEBHOOK_RESOLVE", "hooks.example=127.0.0.1:1")]).await;
     let (key, site) = shop(&app).await;
     let body = json!({"url": "https://hooks.example/a", "events": ["choice.recorded"]});
     app.call(Method::POST, "/v1/webhooks", &key, body).await.expect(201);
     app.recorded(&site.acceptance("v-1")).await;
-    let told = "SELECT count(*) FROM webhook_deliveries WHERE kind = 'choice.recorded'";
-    assert_eq!(query_scalar::<_, i64>(told).fetch_one(&app.pool).await.unwrap(), 1);
+    let deliveries = "SELECT count(*) FROM webhook_deliveries WHERE kind = 'choice.recorded'";
+    assert_eq!(query_scalar::<_, i64>(deliveries).fetch_one(&app.pool).await.unwrap(), 1);
     let proof = app.proof(&site, "v-1").await;
-    proof.place(&whole_log(&app).await);
+    proof.position(&whole_log(&app).await);
 }
 
 /// Records for a while on a node, and gives the visitors whose choices were acknowledged.
@@ -108,7 +108,7 @@ async fn visitors_of(
     let stop = until.notified();
     tokio::pin!(stop);
     loop {
-        let round = (0..4).map(|place| format!("{name}-{number}-{place}")).collect::<Vec<_>>();
+        let round = (0..4).map(|index| format!("{name}-{number}-{index}")).collect::<Vec<_>>();
         let answers = join_all(round.iter().map(async |visitor| {
             (visitor.clone(), node.record(&site.acceptance(visitor)).await.status)
         }));
@@ -123,7 +123,7 @@ async fn visitors_of(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_choice_that_is_acknowledged_by_any_node_has_exactly_one_place_in_the_log() {
+async fn every_choice_that_is_acknowledged_by_any_node_has_exactly_one_position_in_the_log() {
     let here = App::spawn_with(&[LOG_KEY]).await;
     let there = here.another_node(&[LOG_KEY]).await;
     let key = here.account("shop@example.com").await.key;
@@ -156,8 +156,8 @@ async fn every_choice_that_is_acknowledged_by_any_node_has_exactly_one_place_in_
         proofs.push(there.proof(site, visitor).await);
     }
     let log = whole_log(&there).await;
-    let places = proofs.iter().map(|proof| proof.place(&log)).collect::<BTreeSet<_>>();
-    assert_eq!(places.len(), all.len());
-    let entries = places.iter().map(|(number, _)| number).collect::<BTreeSet<_>>();
+    let positions = proofs.iter().map(|proof| proof.position(&log)).collect::<BTreeSet<_>>();
+    assert_eq!(positions.len(), all.len());
+    let entries = positions.iter().map(|(number, _)| number).collect::<BTreeSet<_>>();
     assert!(entries.len() > 1, "they came into the log at several times");
 }

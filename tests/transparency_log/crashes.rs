@@ -170,7 +170,7 @@ pub async fn says(service: &Process, words: &str) {
 async fn the_start_says_whether_there_is_a_log() {
     let database = TestDatabase::create().await;
     let without = Process::start(program(&database.url)).await;
-    let sentence = "there is no log of what is published: LOG_KEY is not set";
+    let sentence = "the transparency log is off: LOG_KEY is not set";
     says(&without, sentence).await;
     drop(without);
     let mut command = program(&database.url);

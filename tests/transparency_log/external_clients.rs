@@ -14,7 +14,7 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::server::{infra, start_of_time};
 use crate::support::transparency_log::log::{LOG_KEY, PUBLISH_MANY, parse};
 
-/// Around each place where a tile, or a level, becomes full.
+/// Around each size at which a tile, or a level, becomes full.
 const SIZES: [i32; 8] = [0, 1, 255, 256, 257, 65_536, 65_537, 70_000];
 
 /// A log that was signed at each of the sizes; the notes are put into the folder.

@@ -6,7 +6,7 @@ mod tables;
 mod watch_reports;
 
 use assent::proof::format::note::Verifier;
-use assent::proof::format::policy::Policy;
+use assent::proof::format::policy::TrustPolicy;
 use assent::proof::verifying::verify;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ async fn the_route_and_the_tool_say_the_same_as_the_program() {
         // Routes and tools take a key instead of a policy.
         let key = policy.split_whitespace().nth(1).unwrap();
         let log = Verifier::parse(key).unwrap();
-        let trusted = Policy::of_log(log);
+        let trusted = TrustPolicy::of_log(log);
         let expected = verify(&proof, &trusted, against.as_deref());
         let expected = serde_json::to_value(&expected).unwrap();
         let mut body = json!({"proof": "", "key": key});

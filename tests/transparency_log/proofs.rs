@@ -53,16 +53,16 @@ async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() 
     assert_eq!(json["statement"]["shown"]["notice"], sha256(notice));
     let policy = serde_json_canonicalizer::to_string(&json["policy"]).unwrap();
     assert_eq!(sha256(&policy), site.policy_hash);
-    proof.place(&whole_log(&app).await);
+    proof.position(&whole_log(&app).await);
     let kinds = json["publications"].as_array().unwrap().iter().map(|one| &one["kind"]);
     assert_eq!(kinds.collect::<Vec<_>>(), ["policy", "notice", "script"]);
     let verdict = judged(&app, json).await;
     assert_eq!(verdict["valid"], true, "{verdict}");
-    let told = verdict["sentences"].as_array().unwrap().iter().filter_map(Value::as_str);
-    let told = told.collect::<Vec<_>>().join("\n");
+    let sentences = verdict["sentences"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let sentences = sentences.collect::<Vec<_>>().join("\n");
     let chosen = "\"v-1\" accepted \"resolution\" on \"https://shop.example\"";
     for part in [chosen, &site.policy_hash, "was \"de\""] {
-        assert!(told.contains(part), "{told}");
+        assert!(sentences.contains(part), "{sentences}");
     }
 }
 
@@ -110,7 +110,7 @@ async fn each_receipt_has_a_proof_of_its_own_and_the_latest_is_given_when_none_i
     let earlier = Proof::of(&app.get(&path).await);
     assert_eq!(earlier.json["statement"]["receipt"], first["receipt"]);
     let log = whole_log(&app).await;
-    assert_ne!(earlier.place(&log), latest.place(&log));
+    assert_ne!(earlier.position(&log), latest.position(&log));
 }
 
 #[tokio::test]
@@ -164,15 +164,15 @@ async fn every_changed_byte_of_a_proof_is_noticed_and_the_sentence_says_in_which
     let proof = app.proof(&site, "v-1").await;
     let key = log_key(&app).await;
     let key = assent::proof::format::note::Verifier::parse(&key).unwrap();
-    let trusted = assent::proof::format::policy::Policy::of_log(key);
+    let trusted = assent::proof::format::policy::TrustPolicy::of_log(key);
     let verify = |text: &str| assent::proof::verifying::verify(text, &trusted, None);
     assert!(verify(&proof.text).valid);
-    let noticed = |place: usize| {
+    let noticed = |index: usize| {
         let mut bytes = proof.text.clone().into_bytes();
-        bytes[place] ^= 1;
+        bytes[index] ^= 1;
         !verify(&String::from_utf8_lossy(&bytes)).valid
     };
-    let unnoticed = (0..proof.text.len()).step_by(5).filter(|place| !noticed(*place));
+    let unnoticed = (0..proof.text.len()).step_by(5).filter(|index| !noticed(*index));
     assert_eq!(unnoticed.collect::<Vec<_>>(), Vec::<usize>::new());
 
     let flip = |text: &str| json!(text.replacen('a', "b", 1));
@@ -249,7 +249,7 @@ async fn a_proof_outlives_other_secrets_new_policies_other_peoples_erasure_and_a
     assert_eq!(again.json["notice"], before.json["notice"]);
     holds(&rotated, &again).await;
     let log = whole_log(&app).await;
-    assert_eq!(again.place(&log), before.place(&log));
+    assert_eq!(again.position(&log), before.position(&log));
 }
 
 #[tokio::test]
@@ -277,7 +277,7 @@ async fn choices_of_erased_visitors_cannot_be_proved_and_all_others_can() {
     for visitor in ["stays", "stays-too"] {
         let proof = app.proof(&site, visitor).await;
         holds(&app, &proof).await;
-        proof.place(&whole_log(&app).await);
+        proof.position(&whole_log(&app).await);
     }
     whole_log(&app).await.goes_on_from(&gone.checkpoint());
 }
@@ -317,20 +317,26 @@ async fn a_kept_checkpoint_shows_that_the_log_was_not_rewritten() {
         let verdict = app.post("/v1/consent/proof/verify", body).await.expect(200);
         (verdict["valid"] == true, verdict["sentences"].to_string())
     };
-    let (valid, told) = against(&proof, &kept.note).await;
-    assert!(valid && told.contains("goes on from the checkpoint that you kept"), "{told}");
+    let (valid, sentences) = against(&proof, &kept.note).await;
+    assert!(
+        valid && sentences.contains("goes on from the checkpoint that you kept"),
+        "{sentences}"
+    );
     let newest = app.get("/log/checkpoint").await.text;
     assert!(against(&proof, &newest).await.0);
     // It was fetched with another size, or with none.
-    let (valid, told) = against(&with_growth(1).await, &kept.note).await;
-    assert!(!valid && told.contains(&format!("old_size={}", kept.entries.len())), "{told}");
+    let (valid, sentences) = against(&with_growth(1).await, &kept.note).await;
+    assert!(
+        !valid && sentences.contains(&format!("old_size={}", kept.entries.len())),
+        "{sentences}"
+    );
     let mut changed = proof.clone();
     changed["growth"]["path"].as_array_mut().unwrap().pop();
-    let (valid, told) = against(&changed, &kept.note).await;
-    assert!(!valid && told.contains("The log was rewritten"), "{told}");
+    let (valid, sentences) = against(&changed, &kept.note).await;
+    assert!(!valid && sentences.contains("The log was rewritten"), "{sentences}");
     let forged = kept.note.replacen("\n", "\n1", 1);
-    let (valid, told) = against(&proof, &forged).await;
-    assert!(!valid && told.contains("The checkpoint that you kept is broken"), "{told}");
+    let (valid, sentences) = against(&proof, &forged).await;
+    assert!(!valid && sentences.contains("The checkpoint that you kept is broken"), "{sentences}");
 }
 
 /// Another log's proof is judged by its own key, and by no other.

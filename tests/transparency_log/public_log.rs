@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::DateTime;
 use reqwest::Method;
@@ -14,6 +13,7 @@ use crate::support::consent::shop;
 use crate::support::server::{Answer, start_of_time};
 use crate::support::story::Site;
 use crate::support::transparency_log::log::{LOG_KEY, parse};
+use crate::support::waiting::wait_until;
 
 /// A choice whose tag says what it showed in this language; what is kept of that.
 async fn shown(app: &App, key: &str, site: &Site, language: &str) -> Value {
@@ -214,9 +214,8 @@ async fn another_key_signs_the_same_log() {
     app.end().await;
     let key = ("LOG_KEY", "00000000000000000000000000000000000000000000000000000000000000ff");
     let other = App::spawn_on(database, settled, &[key]).await;
-    while other.get("/log/checkpoint").await.text == before.note {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let is_signed_anew = async || other.get("/log/checkpoint").await.text != before.note;
+    wait_until("the log is signed anew", is_signed_anew).await;
     let there = other.log_with(|log| !log.entries.is_empty()).await;
     there.goes_on_from(&before.note);
     assert_ne!(other.get("/log/policy").await.text, policy);

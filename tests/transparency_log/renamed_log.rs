@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent::clock::Clock;
-use assent::proof::format::policy::Policy;
+use assent::proof::format::policy::TrustPolicy;
 use assent::proof::verifying;
 use reqwest::Method;
 use sqlx::query_scalar;
@@ -128,11 +128,13 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     for visitor in ["v-1", "v-2"] {
         let proof = app.proof(&site, visitor).await;
         assert!(proof.checkpoint().starts_with("localhost/log/2\n"));
-        let verdict = verifying::verify(&proof.text, &Policy::trusting(&policy).unwrap(), None);
+        let verdict =
+            verifying::verify(&proof.text, &TrustPolicy::trusting(&policy).unwrap(), None);
         assert!(verdict.valid, "{visitor}: {:?}", verdict.sentences);
     }
     for (trusted, is_valid) in [(&early_policy, true), (&policy, false)] {
-        let verdict = verifying::verify(&early.text, &Policy::trusting(trusted).unwrap(), None);
+        let verdict =
+            verifying::verify(&early.text, &TrustPolicy::trusting(trusted).unwrap(), None);
         assert_eq!(verdict.valid, is_valid, "{:?}", verdict.sentences);
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assent::clock::Clock;
-use assent::proof::format::note::Signer;
+use assent::proof::format::note::NoteSigner;
 use chrono::TimeDelta;
 use nix::sys::signal::Signal;
 use sqlx::{query, query_scalar};
@@ -261,7 +261,7 @@ async fn the_log_does_not_continue_from_a_checkpoint_of_a_foreign_key() {
     let (size, _) = parse(&log.note);
     let forged = log.note.lines().take(2).collect::<Vec<_>>().join("\n");
     let root = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, [3; 32]);
-    let signer = Signer::new("localhost/log", &[9; 32]).unwrap();
+    let signer = NoteSigner::new("localhost/log", &[9; 32]).unwrap();
     fs::write(scene.file(), signer.sign(&format!("{forged}\n{root}\n"))).unwrap();
     let reason = format!("remembers that other entries were signed, {size} of them");
     scene.pauses(&[], &reason).await;

@@ -33,16 +33,16 @@ fn every_changed_byte_is_detected_or_reported_as_not_checked() {
     let mut unchecked = 0;
     for mask in [0x01, 0x04, 0x20, 0x80] {
         let step = if mask == 0x01 { 1 } else { 3 };
-        for place in (0..text.len()).step_by(step) {
+        for index in (0..text.len()).step_by(step) {
             let mut bytes = text.clone().into_bytes();
-            bytes[place] ^= mask;
+            bytes[index] ^= mask;
             let changed = String::from_utf8_lossy(&bytes);
             let verdict = verify(&changed, &trusted, None);
             if verdict.valid {
                 let sentences = verdict.sentences.join("\n");
-                let found = open.iter().find(|(_, range)| range.contains(&place));
+                let found = open.iter().find(|(_, range)| range.contains(&index));
                 let is_open = found.is_some_and(|(pointer, _)| is_left_open(pointer, &sentences));
-                assert!(is_open, "{place} {mask}: {changed}");
+                assert!(is_open, "{index} {mask}: {changed}");
                 unchecked += 1;
             }
         }
@@ -50,11 +50,11 @@ fn every_changed_byte_is_detected_or_reported_as_not_checked() {
     assert!(unchecked > 0, "growth cannot be checked without a kept checkpoint");
     // With a kept checkpoint, growth is checked like everything else.
     let kept = making.kept();
-    for place in range_of(&text, &proof, "/growth") {
+    for index in range_of(&text, &proof, "/growth") {
         let mut bytes = text.clone().into_bytes();
-        bytes[place] ^= 1;
+        bytes[index] ^= 1;
         let changed = String::from_utf8_lossy(&bytes);
-        assert!(!verify(&changed, &trusted, Some(&kept)).valid, "{place}");
+        assert!(!verify(&changed, &trusted, Some(&kept)).valid, "{index}");
     }
 }
 
@@ -65,7 +65,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
             members.iter().map(|(name, value)| (name.clone(), value)).collect()
         }
         Value::Array(items) => {
-            items.iter().enumerate().map(|(place, value)| (place.to_string(), value)).collect()
+            items.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
         }
         _ => Vec::new(),
     };
@@ -100,10 +100,10 @@ fn every_removed_member_is_detected_or_reported_as_missing() {
         let kind = ["policy", "notice", "script"];
         let named = match pointer
             .strip_prefix("/publications/")
-            .and_then(|place| place.parse::<usize>().ok())
+            .and_then(|index| index.parse::<usize>().ok())
         {
-            Some(place) => {
-                let words = format!("Not checked: when the {} was published.", kind[place]);
+            Some(index) => {
+                let words = format!("Not checked: when the {} was published.", kind[index]);
                 sentences.contains(&words)
             }
             None if pointer == "/timestamp" => sentences.contains("No time stamp is in this file."),
@@ -118,15 +118,15 @@ fn every_added_or_duplicated_member_is_detected() {
     let (proof, trusted) = (Making::usual().proof(), Making::usual().log().trusted());
     let text = proof.to_string();
     let mut tried = 0;
-    for (place, _) in text.match_indices(['{', ',']) {
-        let rest = &text[place + 1..];
+    for (index, _) in text.match_indices(['{', ',']) {
+        let rest = &text[index + 1..];
         let member = rest.strip_prefix('"').and_then(|rest| rest.split_once("\":"));
         let Some((name, _)) = member.filter(|(name, _)| !name.contains(['"', ' '])) else {
             continue;
         };
         for added in [format!("\"{name}\":null,"), "\"more\":null,".to_owned()] {
-            let changed = format!("{}{added}{rest}", &text[..=place]);
-            assert!(!verify(&changed, &trusted, None).valid, "{added} at {place}");
+            let changed = format!("{}{added}{rest}", &text[..=index]);
+            assert!(!verify(&changed, &trusted, None).valid, "{added} at {index}");
             tried += 1;
         }
     }

@@ -107,11 +107,11 @@ async fn a_proof_carries_the_earliest_time_stamp_and_openssl_accepts_it() {
         let whole = std::fs::read(out.join(name)).unwrap();
         // Not just anywhere: certificates that come with a token have bytes that nobody looks at.
         let inside = whole.windows(32).position(|window| *window == imprint[..]);
-        for place in [whole.len() - 1, inside.unwrap_or(whole.len() / 2), 5] {
+        for index in [whole.len() - 1, inside.unwrap_or(whole.len() / 2), 5] {
             let mut changed = whole.clone();
-            changed[place] ^= 1;
+            changed[index] ^= 1;
             std::fs::write(out.join(name), changed).unwrap();
-            assert!(!openssl_accepts(&out, &authority), "{name} {place}");
+            assert!(!openssl_accepts(&out, &authority), "{name} {index}");
         }
         std::fs::write(out.join(name), whole).unwrap();
     }

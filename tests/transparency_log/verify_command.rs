@@ -148,7 +148,7 @@ async fn killed_at_any_moment_it_has_put_every_acknowledged_choice_into_the_log_
     }
     assert!(!acknowledged.is_empty());
     let service = start().await;
-    let mut places = std::collections::BTreeSet::new();
+    let mut positions = std::collections::BTreeSet::new();
     for visitor in &acknowledged {
         let mut tries = 0;
         let proof = loop {
@@ -160,8 +160,8 @@ async fn killed_at_any_moment_it_has_put_every_acknowledged_choice_into_the_log_
             assert!(tries < 400, "{visitor} never comes into the log: {}", service.log());
         };
         let log = proof.log(&client, &service.base).await;
-        places.insert(proof.place(&log));
+        positions.insert(proof.position(&log));
         notes.drain(..).for_each(|note| log.goes_on_from(&note));
     }
-    assert_eq!(places.len(), acknowledged.len());
+    assert_eq!(positions.len(), acknowledged.len());
 }

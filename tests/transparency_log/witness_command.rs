@@ -100,10 +100,10 @@ async fn it_answers_as_the_protocol_says() {
         (good.replacen(good.lines().nth(1).unwrap(), &"A".repeat(43), 1), 400),
     ];
     for (body, status) in refused {
-        let told = body.chars().take(200).collect::<String>();
+        let case = body.chars().take(200).collect::<String>();
         let answer = ask(&client, &witness, body).await;
-        assert_eq!(answer.status, status, "{told}");
-        assert_ne!(answer.header("content-type"), Some("text/x.tlog.size"), "{told}");
+        assert_eq!(answer.status, status, "{case}");
+        assert_ne!(answer.header("content-type"), Some("text/x.tlog.size"), "{case}");
     }
     for path in ["/", "/add-checkpoint", "/00/checkpoint", "/lock/checkpoint"] {
         assert_eq!(Answer::of(client.get(witness.url(path))).await.status, 404, "{path}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::proof::format::note::Verifier;
-use assent::proof::format::policy::Policy;
+use assent::proof::format::policy::TrustPolicy;
 use assent::proof::verifying;
 use chrono::TimeDelta;
 use serde_json::json;
@@ -108,8 +108,8 @@ pub fn is_stopped(app: &App) -> bool {
 }
 
 /// The verdict on a proof under this trust policy.
-fn told(proof: &Proof, policy: &str) -> (bool, String) {
-    let verdict = verifying::verify(&proof.text, &Policy::trusting(policy).unwrap(), None);
+fn verdict_on(proof: &Proof, policy: &str) -> (bool, String) {
+    let verdict = verifying::verify(&proof.text, &TrustPolicy::trusting(policy).unwrap(), None);
     (verdict.valid, verdict.sentences.join("\n"))
 }
 
@@ -129,7 +129,7 @@ async fn shown_and_proved_checkpoints_are_cosigned() {
     let expected =
         format!("{key}\n{}{}group both 2 w.one w.two\nquorum both\n", one.line(), two.line());
     assert_eq!(policy, expected);
-    let (valid, sentences) = told(&proof, &policy);
+    let (valid, sentences) = verdict_on(&proof, &policy);
     assert!(valid, "{sentences}");
     for part in [
         "It was there not later than 2026-03-10T1",
@@ -145,7 +145,7 @@ async fn shown_and_proved_checkpoints_are_cosigned() {
     assert_eq!(verdict.expect(200)["sentences"][2], sentences.lines().nth(2).unwrap());
     // With the key of the log alone, nobody outside is known.
     let key = key.split(' ').nth(1).unwrap();
-    let alone = Policy::of_log(Verifier::parse(key).unwrap());
+    let alone = TrustPolicy::of_log(Verifier::parse(key).unwrap());
     let verdict = verifying::verify(&proof.text, &alone, None);
     let sentences = verdict.sentences.join("\n");
     assert!(verdict.valid, "{sentences}");
@@ -153,12 +153,12 @@ async fn shown_and_proved_checkpoints_are_cosigned() {
     // A cosignature that was changed is noticed by who knows its key.
     let shown = proof.checkpoint();
     let line = shown.lines().find(|line| line.starts_with("\u{2014} w.one ")).unwrap();
-    let place = line.len() - 20;
-    let letter = if &line[place..=place] == "A" { "B" } else { "A" };
-    let other = format!("{}{letter}{}", &line[..place], &line[place + 1..]);
+    let index = line.len() - 20;
+    let character = if &line[index..=index] == "A" { "B" } else { "A" };
+    let other = format!("{}{character}{}", &line[..index], &line[index + 1..]);
     let text = proof.text.replace(line, &other);
     assert_ne!(text, proof.text);
-    let (valid, sentences) = told(&Proof { text, json: proof.json.clone() }, &policy);
+    let (valid, sentences) = verdict_on(&Proof { text, json: proof.json.clone() }, &policy);
     assert!(!valid && sentences.contains("The cosignature of \"w.one\""), "{sentences}");
 }
 
@@ -239,7 +239,7 @@ async fn an_invalid_answer_of_a_witness_is_not_published() {
     let scene = Scene::with(&["w.one", "w.two"], "quorum none").await;
     scene.cosigned_by(&[0, 1]).await;
     for (number, lie) in (0..).zip(lies) {
-        let told = format!("{lie:?}").chars().take(60).collect::<String>();
+        let case = format!("{lie:?}").chars().take(60).collect::<String>();
         let asked = scene.witnesses[0].asked().len();
         scene.witnesses[0].behave(lie);
         query("UPDATE log_witnesses SET failures = 0, not_before = '2026-01-01Z'")
@@ -249,15 +249,15 @@ async fn an_invalid_answer_of_a_witness_is_not_published() {
         scene.app.publish_many(number * 10, 10).await;
         scene.app.until(async || scene.witnesses[0].asked().len() > asked).await;
         let note = scene.cosigned_by(&[1]).await;
-        assert!(!note.contains("w.one") && !note.contains("w.other"), "{told}: {note}");
-        assert!(!is_stopped(&scene.app), "{told}");
+        assert!(!note.contains("w.one") && !note.contains("w.other"), "{case}: {note}");
+        assert!(!is_stopped(&scene.app), "{case}");
     }
     scene.witnesses[0].behave(Mode::Hasty(3_000));
     scene.cosigned_by(&[0, 1]).await;
 }
 
 #[tokio::test]
-async fn a_witness_that_knows_another_size_is_told_how_the_log_grew_from_there() {
+async fn a_witness_that_knows_another_size_receives_how_the_log_grew_from_there() {
     let scene = Scene::with(&["w.one"], "quorum w.one").await;
     scene.cosigned_by(&[0]).await;
     for size in [0, 1, 2] {
@@ -286,6 +286,6 @@ async fn the_programs_own_witness_cosigns_what_a_proof_leads_to() {
     app.recorded(&site.acceptance("v-1")).await;
     let proof = app.proof(&site, "v-1").await;
     assert!(has_cosigned(&process_cosigner(), &proof.checkpoint()));
-    let (valid, sentences) = told(&proof, &app.get("/log/policy").await.text);
+    let (valid, sentences) = verdict_on(&proof, &app.get("/log/policy").await.text);
     assert!(valid && sentences.contains("says \"w.example/1\"; the service says"), "{sentences}");
 }

@@ -25,6 +25,7 @@ const REQUESTS: &[Behaviour] = &[
         "on('accepted', () => addEventListener('pagehide', () => navigator.sendBeacon(to('ending'))))",
         WITHDRAWN,
     ),
+    ("at-once", "on('withdrawn', () => ask('at-once'))", WITHDRAWN),
     (
         "beacon",
         "on('withdrawn', () => setTimeout(() => navigator.sendBeacon(to('beacon')), 500))",
@@ -49,6 +50,8 @@ const REQUESTS: &[Behaviour] = &[
     ),
     // The tag keeps clicks in its popup from listeners that are called after its own.
     ("kept-click", "addEventListener('click', () => ask('kept-click'))", &[]),
+    ("named", "icon('named')", &VISITS),
+    ("named-later", "on('accepted', () => icon('named-later'))", &[]),
     ("refused", "on('declined', () => ask('refused'))", DECLINED),
     ("again", "if (localStorage.again) ask('again'); else localStorage.again = 1", &["returning"]),
     ("signal", "if (navigator.globalPrivacyControl) ask('signal')", &["gpc"]),
@@ -83,6 +86,18 @@ const VALUES: &[Behaviour] = &[
         "cookie('replaced-cookie', 'pending', '/p'); on('accepted', () => cookie('replaced-cookie', hex(), '/p'))",
         &[],
     ),
+    (
+        "sent-in-address",
+        "on('accepted', () => put('sent-in-address', JSON.stringify('+' + hex())));
+        later(() => fetch('/i.png?id=' + encodeURIComponent(JSON.parse(localStorage['sent-in-address']))))",
+        WITHDRAWN,
+    ),
+    ("new-at-once", "on('withdrawn', () => put('new-at-once', hex()))", WITHDRAWN),
+    (
+        "cookie-at-once",
+        "on('withdrawn', () => cookie('cookie-at-once', hex(), '/at-once'))",
+        WITHDRAWN,
+    ),
     ("refused-id", "on('declined', () => put('refused-id', hex()))", DECLINED),
     ("refusal", "on('declined', () => put('refusal', 'declined ' + Date.now()))", &[]),
     ("group", "put('group', ['control', 'treatment'][Math.floor(Math.random() * 2)])", &[]),
@@ -92,6 +107,8 @@ const VALUES: &[Behaviour] = &[
 const FUNCTIONS: &str = "<script>
     const to = (name) => `http://${name}.test:PORT/i.png`;
     const ask = (name) => { new Image().src = to(name) };
+    const icon = (name) => { const l = document.createElement('link');
+        l.rel = 'icon'; l.href = to(name); document.head.append(l) };
     const hex = () => [...crypto.getRandomValues(new Uint8Array(8))]
         .map((byte) => byte.toString(16).padStart(2, '0')).join('');
     const put = (name, value) => localStorage.setItem(name, value);
@@ -99,6 +116,10 @@ const FUNCTIONS: &str = "<script>
         document.cookie = `${name}=${value}; max-age=31536000; path=${path}` };
     const later = (then) => on('withdrawn', () => setTimeout(then, 600));
     </script>";
+
+/// A page of its own, because the browser may load other icons again when one is added.
+const LATE_ICON: &[Behaviour] =
+    &[("late-icon", "on('withdrawn', () => icon('late-icon'))", WITHDRAWN)];
 
 fn page(behaviours: &[Behaviour]) -> String {
     let scripts = behaviours.iter().map(|(_, text, _)| format!("<script>{{ {text} }}</script>"));
@@ -120,16 +141,27 @@ fn each_is_named(run: &Run, behaviours: &[Behaviour], names: impl Fn(&str) -> BT
     assert_eq!(run.visits_that_are(0, None), [""; 0]);
 }
 
-#[tokio::test]
-async fn requests_that_depend_on_a_choice_are_named_in_their_visits() {
-    let page = Tagged::with(&page(REQUESTS)).await;
+/// Watches a page with these behaviours, each of which must be named in its visits by its host.
+async fn requests_are_named(behaviours: &[Behaviour]) -> Tagged {
+    let page = Tagged::with(&page(behaviours)).await;
     let run = watch(&[&page.url()]).await;
     run.ends_with(1);
-    each_is_named(&run, REQUESTS, |visit| {
+    each_is_named(&run, behaviours, |visit| {
         let hosts = run.listed(0, visit, "leaks").into_iter().map(|(_, host)| host);
         hosts.map(|host| host.trim_end_matches(".test").to_owned()).collect()
     });
+    page
+}
+
+#[tokio::test]
+async fn requests_that_depend_on_a_choice_are_named_in_their_visits() {
+    let page = requests_are_named(REQUESTS).await;
     assert!(page.sites.was_asked_for("permitted.test/i.png"));
+}
+
+#[tokio::test]
+async fn an_icon_that_a_page_adds_after_a_withdrawal_is_named() {
+    requests_are_named(LATE_ICON).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The files of a report: their formats, and the key of their watcher.
 
-use assent::proof::format::note::Signer;
+use assent::proof::format::note::NoteSigner;
 use serde_json::Value;
 
 use crate::runs::{watch, watch_with};
@@ -9,7 +9,9 @@ use crate::support::watch_reports::ReportMade;
 use crate::verification::verified;
 
 /// Text that is special in HTML, XML, JSON and URLs.
-const SPECIAL: &str = r#"<!doctype html><title>Page</title><script>
+const SPECIAL: &str = r#"<!doctype html><title>Page</title>
+    <script async title="</code><i>'&quot;" o"n<b=1 src="http://special.localhost:PORT/s.js"></script>
+    <script>
     new Image().src = "http://special.localhost:PORT/a?b=<i>&c='\"]]>&d=%00%0a\u{fffe}é";
     localStorage.setItem("<b>&\"' \u0001\u{1f600}", crypto.randomUUID())
     </script>"#;
@@ -32,7 +34,7 @@ async fn reports_of_special_text_can_be_read_and_contain_no_markup_of_it() {
     let leaks = run.visit(0, "untouched")["leaks"].as_array().unwrap().len();
     let all = run.report["pages"][0]["visits"].as_array().unwrap().iter();
     let all = all.map(|visit| visit["leaks"].as_array().unwrap().len()).sum::<usize>();
-    assert_eq!(leaks, 2, "{}", run.report);
+    assert_eq!(leaks, 3, "{}", run.report);
 
     let sarif = std::fs::read(run.folder.join("report.sarif")).unwrap();
     let sarif: Value = serde_json::from_slice(&sarif).unwrap();
@@ -45,10 +47,10 @@ async fn reports_of_special_text_can_be_read_and_contain_no_markup_of_it() {
         assert!(rules.iter().any(|rule| rule["id"] == result["ruleId"]), "{result}");
         assert!(result["message"]["text"].as_str().is_some_and(|text| !text.is_empty()));
         assert!(["none", "note", "warning", "error"].iter().any(|level| result["level"] == *level));
-        let place = &result["locations"][0]["physicalLocation"];
-        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        let location = &result["locations"][0]["physicalLocation"];
+        let uri = location["artifactLocation"]["uri"].as_str().unwrap();
         assert!(url::Url::parse(uri).is_ok() && !uri.contains(['<', '"', ' ']), "{uri}");
-        assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line >= 1));
+        assert!(location["region"]["startLine"].as_u64().is_some_and(|line| line >= 1));
     }
 
     let junit = "import sys, xml.etree.ElementTree as tree; root = tree.parse(sys.argv[1]).getroot()\n\
@@ -67,6 +69,10 @@ async fn reports_of_special_text_can_be_read_and_contain_no_markup_of_it() {
     for tag in ["i", "b", "img", "script", "link", "iframe"] {
         assert!(!tags.lines().any(|found| found == tag), "{tag}: {tags}");
     }
+    let html = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
+    let line =
+        " async title=&quot;&amp;lt;/code&amp;gt;&amp;lt;i&amp;gt;&amp;#39;&amp;quot;&quot;&gt;";
+    assert!(html.contains(line) && !html.contains("o&quot;n"), "{html}");
 }
 
 /// A page that loads nothing is silent.
@@ -79,7 +85,7 @@ async fn a_watcher_signs_with_its_own_key_and_a_note_belongs_to_its_report() {
     let run = watch_with(&[("WATCH_KEY", &seed)], &[&url, "--seconds", "0.2"]).await;
     run.ends_with(2);
     run.has_no_leak(0);
-    let key = |seed: &[u8]| Signer::new("assent-watch", seed).unwrap().verifier().to_string();
+    let key = |seed: &[u8]| NoteSigner::new("assent-watch", seed).unwrap().verifier().to_string();
     let (own, other) = (key(&[0x11_u8; 32]), key(&other));
     assert_eq!(run.report["watcher"], own.as_str());
     for (key, code) in [(&own, 0), (&other, 1)] {

@@ -26,6 +26,10 @@ const IDENTIFIERS: &[(&str, &str)] = &[
     ("domain", "document.cookie = `domain=${hex(8)}; domain=storing.localhost${year}`"),
     ("day", "document.cookie = `day=${hex(8)}; max-age=86400`"),
     ("ga", "document.cookie = `ga=GA1.1.${below(2e9)}.${Math.floor(Date.now() / 1000)}${year}`"),
+    (
+        "stamped",
+        "document.cookie = `stamped=${Math.floor(Date.now() / 1000)}.${1e9 + below(9e9)}${year}`",
+    ),
     ("coded", "document.cookie = `coded=${btoa(JSON.stringify({v: 1, id: hex(6)}))}${year}`"),
     (
         "json",
@@ -78,6 +82,9 @@ const IDENTIFIERS: &[(&str, &str)] = &[
     ("quiet", ""),
 ];
 
+/// The beginning of random values, by which they would be found in a report.
+const MARK: &str = "c0ffee";
+
 /// The name in the report, and the script. None of these is an identifier.
 const PLAIN: &[(&str, &str)] = &[
     ("session", "document.cookie = `session=${hex(16)}`"),
@@ -104,6 +111,11 @@ const PLAIN: &[(&str, &str)] = &[
     ("hexs", "put('hexs', Math.floor(Date.now() / 1000).toString(16))"),
     ("compact", "put('compact', new Date().toISOString().replace(/\\D/g, ''))"),
     ("loaded", "put('loaded', performance.now())"),
+    (
+        "vitals",
+        "put('vitals', JSON.stringify({ttfb: performance.now(), fcp: 300 + below(3000) / 10,
+        lcp: 900 + below(9000) / 10, load: 1000 + below(900)}))",
+    ),
     ("ab", "put('ab', one('control', 'treatment'))"),
     ("variant", "put('variant', one('original', 'headline-large', 'headline-small'))"),
     ("experiment", "put('experiment', one('8472611234', '8472619911'))"),
@@ -124,6 +136,8 @@ const PLAIN: &[(&str, &str)] = &[
     ),
     ("none", "put('none', '00000000-0000-0000-0000-000000000000')"),
     ("count", "put('count', 1 + Number(localStorage.count ?? 0))"),
+    ("heartbeat", "for (let n = 0; n < 900; n++) put('heartbeat', Date.now() + n)"),
+    ("counted", "for (let n = 0; n < 900; n++) put('counted', n)"),
     ("basket", "put('basket', '{\"items\":[],\"total\":0}')"),
     ("seen", "document.cookie = `seen=${new Date().toUTCString()}${year}`"),
 ];
@@ -151,8 +165,10 @@ async fn every_identifier_is_named_and_its_value_is_in_no_report() {
     let headers = "+ Set-Cookie: own=RANDOM; Max-Age=31536000; HttpOnly; SameSite=Lax\n\
                    + Set-Cookie: quiet=RANDOM; Expires=Wed, 01 Jan 2031 00:00:00 GMT; Path=/\n";
     let sub = "<script>localStorage.setItem('sub', 'RANDOM')</script>".to_owned();
+    let marked =
+        |page: String| page.replacen("(n) => [...b", &format!("(n) => '{MARK}' + [...b"), 1);
     let sites = Sites::start(&[
-        ("storing.localhost/", page(headers, IDENTIFIERS)),
+        ("storing.localhost/", marked(page(headers, IDENTIFIERS))),
         ("cdn.storing.localhost/sub", sub),
     ])
     .await;
@@ -169,6 +185,10 @@ async fn every_identifier_is_named_and_its_value_is_in_no_report() {
         missing.iter().chain(&surplus).all(Vec::is_empty),
         "missing {missing:?}, surplus {surplus:?}"
     );
+    for file in ["report.json", "report.html", "report.sarif", "report.xml"] {
+        let text = std::fs::read_to_string(run.folder.join(file)).unwrap();
+        assert!(!text.contains(MARK), "{file}: {text}");
+    }
 }
 
 #[tokio::test]

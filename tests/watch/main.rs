@@ -9,20 +9,30 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
+mod browser_scripts;
 mod choices;
 mod formats;
+mod gpc;
 mod hostile;
 mod hostile_site;
 mod identifiers;
+mod incomplete_reports;
+mod incomplete_storage;
+mod isolation;
 mod leaks;
 mod network;
 mod node;
+mod own_pages;
 mod priority;
+mod protocols;
 mod runs;
+mod scheduling;
 mod screenshots;
+mod silent_sites;
 mod sites;
 mod stopping;
 mod submission;
 mod tagged_pages;
+mod unanswered;
 mod verification;
 mod ways;

@@ -1,5 +1,6 @@
 //! A node that watches the sites of its pixels.
 
+use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -16,13 +17,13 @@ use crate::runs::{alone, chromium, processes};
 use crate::sites::Sites;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
-use crate::support::setup::set_install_status;
+use crate::support::setup::{aliases, set_install_status};
 use crate::support::sites::https_site::{HttpsSite, Reply};
 use crate::support::waiting::wait_until;
 use crate::support::{App, Process};
 
 const HOSTS: [&str; 2] = ["shop.example", "tracker.example"];
-const PATIENCE: Duration = Duration::from_secs(400);
+const TIMEOUT: Duration = Duration::from_secs(400);
 
 /// The port of a server on all addresses of this machine, and how many have connected to it.
 async fn listen_everywhere() -> (u16, Arc<AtomicUsize>) {
@@ -55,8 +56,12 @@ fn hidden_ways(port: u16, udp: u16) -> String {
         <script>new Worker(URL.createObjectURL(new Blob(["fetch('https://{name}:{port}/', {{mode: 'no-cors'}})"])))
         </script>
         <script>const transport = new WebTransport("https://127.0.0.1:{udp}/");
-        for (const part of [transport.ready, transport.closed]) part.catch(() => {{}})</script>
-        <script>const peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{udp}"}}]}});
+        for (const part of [transport.ready, transport.closed]) part.catch(() => {{}});
+        const other = new WebTransport("https://transport.example:{udp}/");
+        for (const part of [other.ready, other.closed]) part.catch(() => {{}})</script>
+        <script>const peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{udp}"}},
+            {{urls: "stun:stun.shop.example"}},
+            {{urls: "turn:relay.example:443?transport=tcp", username: "u", credential: "c"}}]}});
         peer.createDataChannel("x");
         peer.createOffer().then((offer) => peer.setLocalDescription(offer))</script>"#
     )
@@ -71,15 +76,18 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
     let ann = app.account("ann@example.com").await;
     let pixel = app.consent_site(&ann.key, "shop.example").await.pixel_id;
     set_install_status(&app, &pixel, "installed").await;
+    let alias = aliases(&app, &pixel).await.remove(0);
     let inside = Sites::start(&[]).await;
     let site = HttpsSite::start(&HOSTS).await;
     let port = inside.port;
     let (everywhere, connected) = listen_everywhere().await;
     let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
     datagrams.set_nonblocking(true).unwrap();
-    let hidden = hidden_ways(everywhere, datagrams.local_addr().unwrap().port());
+    let udp = datagrams.local_addr().unwrap().port();
+    let hidden = hidden_ways(everywhere, udp);
     let page = format!(
-        r#"<!doctype html><title>Shop</title><script async src="{}/px/{pixel}.js"></script>
+        r#"<!doctype html><title>Shop</title><script src="https://tracker.example/px/shop.js"></script>
+        <script async src="{}/px/{alias}.js"></script>
         <img src="https://tracker.example/i.png" alt=""><img src="https://tracker.example/r" alt="">
         <img src="http://127.0.0.1:{port}/a" alt=""><img src="http://inside.localhost:{port}/b" alt="">
         <iframe src="http://127.0.0.1:{port}/c"></iframe>
@@ -101,7 +109,8 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     sqlx::query(
-        "INSERT INTO watch_sites (pixel_id, host, next_watch_at) VALUES ($1, 'shop.example', $2)",
+        "INSERT INTO watch_sites (pixel_id, host, next_watch_at, failures)
+         VALUES ($1, 'shop.example', $2, 3)",
     )
     .bind(&pixel)
     .bind(app.clock.now())
@@ -120,7 +129,7 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
         if let Some(report) = list["reports"].get(0) {
             break report.clone();
         }
-        assert!(started.elapsed() < PATIENCE, "no report: {}", node.log());
+        assert!(started.elapsed() < TIMEOUT, "no report: {}", node.log());
         tokio::time::sleep(Duration::from_millis(500)).await;
     };
     assert_eq!((&report["verdict"], &report["by_service"]), (&json!("leaks"), &json!(true)));
@@ -131,8 +140,14 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
         leaks.iter().any(|leak| leak["host"] == host && leak["kind"] == kind)
     };
     assert!(has("tracker.example", "image"), "{leaks:?}");
+    assert!(has("tracker.example", "script"), "it is no tag of the service: {leaks:?}");
     assert!(has("127.0.0.1", "frame") && has("127.0.0.1", "websocket"), "{leaks:?}");
-    assert!(!leaks.iter().any(|leak| leak["kind"] == "webrtc"), "the proxy is no leak: {leaks:?}");
+    // Neither the proxy nor the site's own server is a leak.
+    let webrtc = leaks.iter().filter(|leak| leak["kind"] == "webrtc");
+    let webrtc = webrtc.map(|leak| leak["url"].as_str().unwrap()).collect::<BTreeSet<_>>();
+    let stun = format!("stun:127.0.0.1:{udp}");
+    assert_eq!(webrtc, BTreeSet::from([stun.as_str(), "stun:relay.example:443"]), "{leaks:?}");
+    assert!(has("transport.example", "other"), "{leaks:?}");
     assert_eq!(read["not_observed"], json!([]), "the tag was reached: {read}");
     assert!(inside.asked().is_empty(), "{:?}", inside.asked());
     for page in ["tracker.example/r", "tracker.example/named"] {
@@ -143,9 +158,17 @@ async fn a_node_watches_an_installed_site_and_reaches_no_private_address() {
     let watch = format!("/v1/pixels/{pixel}/watch");
     let shown = app.call(Method::GET, &watch, &ann.key, Value::Null).await.expect(200);
     assert!(shown["broken_since"].is_string() && shown["next_watch_at"].is_string(), "{shown}");
+    // A report ends the failures before it; the next visit is a day later.
+    let planned = "SELECT count(*) FROM watch_sites
+        WHERE failures = 0 AND next_watch_at BETWEEN $1 + interval '23 hours' AND $1 + interval '25 hours'";
+    wait_until("the next visit is planned", async || {
+        let planned = sqlx::query_scalar::<_, i64>(planned).bind(app.clock.now());
+        planned.fetch_one(&app.pool).await.unwrap() == 1
+    })
+    .await;
     drop(node);
     while processes(folder.path()) > 0 {
-        assert!(started.elapsed() < PATIENCE, "a browser is left");
+        assert!(started.elapsed() < TIMEOUT, "a browser is left");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -16,7 +16,12 @@ use crate::support::process::bare_program;
 /// Each run has two browsers at a time. More of them would wait for each other on a small machine.
 const AT_ONCE: u32 = 2;
 static RUNS: Semaphore = Semaphore::const_new(AT_ONCE as usize);
-const TIME_LIMIT: Duration = Duration::from_secs(400);
+const TIME_LIMIT: Duration = Duration::from_secs(900);
+
+/// Of long tables every page is watched, or with `QUICK_WATCH`, as in CI, every third one.
+pub fn step() -> usize {
+    if std::env::var_os("QUICK_WATCH").is_some() { 3 } else { 1 }
+}
 
 pub const VISITS: [&str; 6] =
     ["untouched", "declined", "accepted_then_withdrawn", "gpc", "returning", "blocked"];

@@ -9,13 +9,15 @@ use tokio::process::Command;
 
 /// Documents by host and path, such as `shop.example/`. `PORT` in them is the server's port, and `RANDOM` a value
 /// made for each answer. A document that begins with `-> ` is a redirect. Lines at its start that begin with `+ `
-/// are further headers. Everything else is answered with an empty text.
+/// are further headers; `+ Status: 404 Not Found` is another status. Everything else is answered with an empty text.
 pub type Documents<'a> = &'a [(&'a str, String)];
 
 /// A running server, until the end of the test.
 pub struct Sites {
     pub port: u16,
     requested: Arc<Mutex<Vec<String>>>,
+    /// The requests among them with `Sec-GPC: 1`.
+    with_gpc: Arc<Mutex<Vec<String>>>,
 }
 
 /// A WebSocket.
@@ -30,12 +32,15 @@ impl Sites {
         });
         let documents = Arc::new(documents.collect::<BTreeMap<_, _>>());
         let requested = Arc::new(Mutex::new(Vec::new()));
-        let sites = Self { port, requested: Arc::clone(&requested) };
+        let with_gpc = Arc::<Mutex<Vec<String>>>::default();
+        let sites =
+            Self { port, requested: Arc::clone(&requested), with_gpc: Arc::clone(&with_gpc) };
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (documents, requested) = (Arc::clone(&documents), Arc::clone(&requested));
+                let documents = Arc::clone(&documents);
+                let (requested, with_gpc) = (Arc::clone(&requested), Arc::clone(&with_gpc));
                 tokio::spawn(async move {
-                    let _ = answer(stream, &documents, &requested).await;
+                    let _ = answer(stream, &documents, &requested, &with_gpc).await;
                 });
             }
         });
@@ -52,6 +57,15 @@ impl Sites {
         self.requested.lock().unwrap().iter().any(|known| known == address)
     }
 
+    /// How often this address was requested with Global Privacy Control, and how often without.
+    pub fn counts_by_gpc(&self, address: &str) -> (usize, usize) {
+        let count = |list: &Mutex<Vec<String>>| {
+            list.lock().unwrap().iter().filter(|known| *known == address).count()
+        };
+        let with = count(&self.with_gpc);
+        (with, count(&self.requested) - with)
+    }
+
     /// All hosts that were asked for anything.
     pub fn asked(&self) -> BTreeSet<String> {
         let requested = self.requested.lock().unwrap();
@@ -65,6 +79,7 @@ async fn answer(
     stream: TcpStream,
     documents: &BTreeMap<String, String>,
     requested: &Mutex<Vec<String>>,
+    with_gpc: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut head = Vec::new();
@@ -85,7 +100,10 @@ async fn answer(
     let host = header("host").unwrap_or_default().split(':').next().unwrap_or_default();
     let address = format!("{host}{path}");
     let document = documents.get(&address).map(String::as_str).unwrap_or_default();
-    requested.lock().unwrap().push(address);
+    requested.lock().unwrap().push(address.clone());
+    if header("sec-gpc") == Some("1") {
+        with_gpc.lock().unwrap().push(address);
+    }
     if let (SOCKET, Some(key)) = (document, header("sec-websocket-key")) {
         return socket(stream, key).await;
     }
@@ -112,11 +130,13 @@ async fn socket(mut stream: BufReader<TcpStream>, key: &str) -> std::io::Result<
 }
 
 fn response(path: &str, document: &str) -> String {
-    let (mut headers, mut body) = (String::new(), document);
+    let (mut status, mut headers, mut body) = ("200 OK", String::new(), document);
     while let Some(rest) = body.strip_prefix("+ ") {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-        headers.push_str(line.trim());
-        headers.push_str("\r\n");
+        match line.strip_prefix("Status: ") {
+            Some(other) => status = other.trim(),
+            None => headers.extend([line.trim(), "\r\n"]),
+        }
         body = after.trim_start_matches(' ');
     }
     if let Some(target) = body.strip_prefix("-> ") {
@@ -135,7 +155,7 @@ fn response(path: &str, document: &str) -> String {
         _ => "text/html; charset=utf-8",
     };
     format!(
-        "HTTP/1.1 200 OK\r\n{headers}Content-Type: {content}\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {status}\r\n{headers}Content-Type: {content}\r\nContent-Length: {}\r\n\
          Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )

@@ -70,14 +70,14 @@ async fn what_the_owner_or_an_argument_allows_is_listed_separately_and_is_no_fai
     }
 }
 
-async fn shop(settings: &[(&str, &str)]) -> (App, Account, String) {
+pub async fn shop(settings: &[(&str, &str)]) -> (App, Account, String) {
     let app = App::spawn_with(settings).await;
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "shop.example").await;
     (app, ann, pixel)
 }
 
-fn path(pixel: &str) -> String {
+pub fn path(pixel: &str) -> String {
     format!("/v1/pixels/{pixel}/watch-reports")
 }
 
@@ -87,8 +87,10 @@ async fn the_hash_of_a_report_is_an_entry_of_the_log() {
     let report = ReportMade::of("www.shop.example");
     let stored = app.call(Method::POST, &path(&pixel), &ann.key, report.body()).await.expect(201);
     assert_eq!((&stored["verdict"], &stored["log_entry"]), (&json!("silent"), &Value::Null));
-    // The same report again is the same one.
-    let again = app.call(Method::POST, &path(&pixel), &ann.key, report.body()).await.expect(201);
+    // The same report again is the same one, which the service may have appended in the meantime.
+    let mut again =
+        app.call(Method::POST, &path(&pixel), &ann.key, report.body()).await.expect(201);
+    again["log_entry"] = Value::Null;
     assert_eq!(again, stored);
     let log = Log::new(infra(&app.database, app.clock.clone(), &[LOG_KEY]));
     log.append_pending().await.unwrap();
@@ -199,7 +201,7 @@ async fn a_hundred_reports_a_day_are_taken() {
 }
 
 #[tokio::test]
-async fn an_owner_is_told_when_a_site_breaks_and_when_it_recovers() {
+async fn an_owner_is_notified_when_a_site_breaks_and_when_it_recovers() {
     let hooks = Hooks::start().await;
     let body = json!({"url": "https://hooks.example/a", "events": ["silence.*"]});
     hooks.site.answer("hooks.example/a", Reply::Whole(204, String::new(), Vec::new()));
@@ -225,15 +227,15 @@ async fn an_owner_is_told_when_a_site_breaks_and_when_it_recovers() {
     hooks.arrived("hooks.example/a", 1).await;
     let restored = submit(made(), 6).await;
     hooks.arrived("hooks.example/a", 2).await;
-    let told = hooks.sent("hooks.example/a");
-    let told = told.iter().map(|seen| serde_json::from_str::<Value>(&seen.body).unwrap());
-    let told = told.collect::<Vec<_>>();
+    let events = hooks.sent("hooks.example/a");
+    let events = events.iter().map(|seen| serde_json::from_str::<Value>(&seen.body).unwrap());
+    let events = events.collect::<Vec<_>>();
     assert_eq!(
-        (&told[0]["type"], &told[1]["type"]),
+        (&events[0]["type"], &events[1]["type"]),
         (&json!("silence.broken"), &json!("silence.restored"))
     );
-    assert_eq!(told[0]["data"]["report"]["report_id"], broken["report_id"]);
-    assert_eq!(told[1]["data"]["report"]["report_id"], restored["report_id"]);
+    assert_eq!(events[0]["data"]["report"]["report_id"], broken["report_id"]);
+    assert_eq!(events[1]["data"]["report"]["report_id"], restored["report_id"]);
     let mails = MailServer::shared().wait_for(&hooks.ann.email, 3).await;
     let subjects = mails.iter().map(|mail| mail.subject().to_owned()).collect::<Vec<_>>();
     assert!(

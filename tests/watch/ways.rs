@@ -251,6 +251,11 @@ pub const SCRIPTS: &[Way] = &[
     ),
     (
         "eventsource",
+        "workerevents",
+        r#"new Worker(URL.createObjectURL(new Blob(["new EventSource('http://HOST/a.events')"])))"#,
+    ),
+    (
+        "eventsource",
         "eventframe",
         r#"document.querySelector("iframe").contentWindow.eval("new EventSource('http://HOST/a.events')")"#,
     ),

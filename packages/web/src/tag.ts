@@ -15,7 +15,7 @@ export interface Snapshot {
 
 export interface Methods {
   get: () => Snapshot;
-  on: (_change: "change", listener: (now: Snapshot) => void) => () => void;
+  on: (event: "change", listener: (now: Snapshot) => void) => () => void;
   open: () => void;
   accept: (purposes?: string[]) => Promise<boolean>;
   decline: () => Promise<boolean>;

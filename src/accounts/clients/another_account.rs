@@ -26,7 +26,7 @@ pub struct OpenAnotherAccount;
 impl Capability for OpenAnotherAccount {
     const NAME: &'static str = "open_another_account";
     const LIMIT: Option<Limit> = Some(Limit::Signups);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Presented;
     type Input = AnotherAccount;
     type Output = NewSession;
@@ -40,7 +40,7 @@ impl Capability for OpenAnotherAccount {
         credentials: Credentials,
         AnotherAccount { display_name, browser }: AnotherAccount,
     ) -> Result<NewSession> {
-        let person = proven_recently(infra, credentials)?;
+        let person = proven_recently(&infra.outbox, &infra.clock, credentials)?;
         let request = SignupRequest {
             email: Some(person.address.clone()),
             display_name: Some(display_name),

@@ -1,18 +1,17 @@
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use crate::accounts::account::{Account, Status, TRIAL};
-use crate::accounts::credentials::secret_hash;
+use crate::accounts::account::{Account, Status, TRIAL, monthly_amount};
 use crate::accounts::introduction::shown_name;
 use crate::accounts::mails::recipient;
 use crate::accounts::members::member::membership_in;
-use crate::accounts::plans::monthly_amount;
 use crate::accounts::scope::Scope;
 use crate::accounts::store::{self, ClientInvitation};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::requested_language::Requested;
+use crate::infra::secret_hash::secret_hash;
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::email::Email;
@@ -35,27 +34,27 @@ struct Confirmed {
 /// against the mailbox.
 pub async fn put_offer(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     invitation: &ClientInvitation,
     token: &str,
 ) -> Result<Option<ClaimedMail>> {
     let account_id = Some(&invitation.account_id);
     let new = NewMail { kind: Kind::ClientOffer, account_id, pixel_id: None };
     let requested = recipient::language_of_sender(connection, &invitation.asker).await?;
-    infra.outbox.put(connection, new, &Offered { token: token.to_owned(), requested }).await
+    outbox.put(connection, new, &Offered { token: token.to_owned(), requested }).await
 }
 
 /// Queues the mail to the asker. It is deleted with the client's account.
 pub async fn put_confirmed(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account_id: &AccountId,
     invitation: &ClientInvitation,
 ) -> Result<Option<ClaimedMail>> {
     let asker = invitation.asker.clone();
     let account_id = Some(account_id);
     let new = NewMail { kind: Kind::ClientConfirmed, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, &Confirmed { asker }).await
+    outbox.put(connection, new, &Confirmed { asker }).await
 }
 
 /// Makes one delivery attempt. Returns `false` and removes the mail when it is refused permanently.
@@ -69,7 +68,7 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     infra.spawn(|infra| async move {
         if let Err(error) = attempt(&infra, Some(&mail)).await {
-            tracing::error!(?error, "a mail that is refused could not be taken out");
+            tracing::error!(?error, "a rejected mail could not be removed from the outbox");
         }
     });
 }
@@ -82,7 +81,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         let Confirmed { asker } = infra.outbox.secrets(mail)?;
         let membership = membership_in(&mut connection, account_id, &asker).await?;
         let Some(membership) = membership else { return Ok(None) };
-        let notice = confirmed(infra, &membership.account);
+        let notice = confirmed(infra.base_url(), &membership.account);
         let recipient = recipient::of(&mut connection, &asker).await?;
         let to = Email::parse(&asker)?.address().map_err(Error::internal)?;
         let rendered = notice.rendered(to, recipient, infra.base_url());
@@ -97,11 +96,11 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let client = &invitation.client;
     let recipient = recipient::in_language_of(&mut connection, client, requested).await?;
     let to = Email::parse(client)?.address().map_err(Error::internal)?;
-    let notice = offer(infra, &first, &invitation, &token);
+    let notice = offer(infra.base_url(), &first, &invitation, &token);
     notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-fn offer(infra: &Infra, first: &Account, invitation: &ClientInvitation, token: &str) -> Notice {
+fn offer(base_url: &str, first: &Account, invitation: &ClientInvitation, token: &str) -> Notice {
     let ClientInvitation { asker, client, display_name, role, expires_at, .. } = invitation;
     let who = match shown_name(&first.display_name) {
         Some(name) => tr(
@@ -110,7 +109,7 @@ fn offer(infra: &Infra, first: &Account, invitation: &ClientInvitation, token: &
         .with("name", name),
         None => tr("{{ asker }} wants to set up Assent, a consent popup, for your websites."),
     };
-    let url = format!("{}/console/clients/confirm?token={token}", infra.base_url());
+    let url = format!("{base_url}/console/clients/confirm?token={token}");
     Notice {
         subject: tr("{{ asker }} wants to set up Assent for you").with("asker", asker),
         paragraphs: vec![
@@ -147,8 +146,8 @@ fn membership(role: Scope) -> Message {
     }
 }
 
-fn confirmed(infra: &Infra, account: &Account) -> Notice {
-    let url = format!("{}/console/all-sites", infra.base_url());
+fn confirmed(base_url: &str, account: &Account) -> Notice {
+    let url = format!("{base_url}/console/all-sites");
     Notice {
         subject: tr("Your client has confirmed an Assent account"),
         paragraphs: vec![tr(

@@ -2,22 +2,23 @@
 //! mailbox; it works once.
 
 use chrono::{DateTime, Duration, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::client_mails;
 use crate::accounts::access::Anybody;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::introduction::shown_name;
 use crate::accounts::signup::opening::open_confirmed;
 use crate::accounts::sites::Sites;
 use crate::accounts::store::{self, ClientInvitation, StoredMember};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{AccountId, uuid_v7};
 
 /// How long a declined offer keeps its asker from asking again.
@@ -30,9 +31,9 @@ pub struct OpenOffer {
 }
 
 /// Finds the offer of a link, without any effect.
-pub async fn find_offer(infra: &Infra, token: &str) -> Result<OpenOffer> {
-    let now = infra.clock.now();
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find_offer(pool: &PgPool, clock: &Clock, token: &str) -> Result<OpenOffer> {
+    let now = clock.now();
+    let mut connection = pool.acquire().await?;
     let found = store::find_client_invitation(&mut connection, &secret_hash(token)).await?;
     let invitation = found.filter(|it| it.is_open(now)).ok_or(Error::NotFound)?;
     let first = store::find_account(&mut connection, &invitation.account_id).await?;
@@ -52,7 +53,7 @@ pub struct ConfirmOffer;
 impl Capability for ConfirmOffer {
     const NAME: &'static str = "confirm_offer";
     const LIMIT: Option<Limit> = Some(Limit::Signups);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = String;
     type Output = ConfirmedClient;
@@ -80,11 +81,12 @@ impl Capability for ConfirmOffer {
         store::insert_member(&mut transaction, &stored).await?;
         store::delete_client_invitation(&mut transaction, offer.invitation_id).await?;
         let actor = Actor::Member(client.clone());
-        let (invited, asker) = (EventKind::MemberInvited, Some(&*offer.asker));
+        let (invited, asker) = (ActivityKind::MemberInvited, Some(&*offer.asker));
         events::note(&mut transaction, now, &account_id, &actor, invited, asker).await?;
-        note(&mut transaction, now, &offer, EventKind::ClientConfirmed).await?;
+        note(&mut transaction, now, &offer, ActivityKind::ClientConfirmed).await?;
         let mail =
-            client_mails::put_confirmed(&mut transaction, infra, &account_id, &offer).await?;
+            client_mails::put_confirmed(&mut transaction, &infra.outbox, &account_id, &offer)
+                .await?;
         transaction.commit().await?;
         client_mails::send(infra, mail);
         tracing::info!(%account_id, "account opened for a client");
@@ -97,7 +99,7 @@ async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     offer: &ClientInvitation,
-    kind: EventKind,
+    kind: ActivityKind,
 ) -> Result<()> {
     let (account_id, client) = (&offer.account_id, &offer.client);
     let actor = Actor::Member(client.clone());
@@ -105,14 +107,14 @@ async fn note(
 }
 
 /// Ends an offer, and keeps its asker from asking the client again.
-pub async fn decline(infra: &Infra, token: &str) -> Result<String> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+pub async fn decline(pool: &PgPool, clock: &Clock, token: &str) -> Result<String> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     let found = store::lock_client_invitation(&mut transaction, &secret_hash(token)).await?;
     let offer = found.filter(|it| it.is_open(now)).ok_or(Error::NotFound)?;
     let (id, until) = (offer.invitation_id, now + DECLINED_FOR);
     store::update_client_invitation_declined(&mut transaction, id, now, until).await?;
-    note(&mut transaction, now, &offer, EventKind::ClientDeclined).await?;
+    note(&mut transaction, now, &offer, ActivityKind::ClientDeclined).await?;
     transaction.commit().await?;
     Ok(offer.asker)
 }

@@ -1,21 +1,22 @@
 use chrono::{DateTime, Duration, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::client_mails;
 use super::person::{lock_first_account, proven_recently};
 use crate::accounts::access::{Credentials, Presented};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::limits::mailbox;
 use crate::accounts::scope::Scope;
 use crate::accounts::signup::signup_request::{Signup, SignupRequest};
 use crate::accounts::store::{self, ClientInvitation};
+use crate::clock::Clock;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{random_text, uuid_v7};
 
@@ -40,7 +41,7 @@ pub struct InviteClient;
 impl Capability for InviteClient {
     const NAME: &'static str = "invite_client";
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Presented;
     type Input = Offer;
     type Output = ();
@@ -56,7 +57,7 @@ impl Capability for InviteClient {
     }
 
     async fn run(infra: &Infra, credentials: Credentials, offer: Offer) -> Result<()> {
-        let person = proven_recently(infra, credentials)?;
+        let person = proven_recently(&infra.outbox, &infra.clock, credentials)?;
         let request = SignupRequest {
             email: Some(offer.email),
             display_name: Some(offer.display_name),
@@ -83,15 +84,16 @@ impl Capability for InviteClient {
         };
         let token_hash = secret_hash(&token);
         store::insert_client_invitation(&mut transaction, &invitation, &token_hash).await?;
-        note(&mut transaction, now, &invitation, EventKind::ClientInvited).await?;
+        note(&mut transaction, now, &invitation, ActivityKind::ClientInvited).await?;
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
-        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-        let mail = client_mails::put_offer(&mut transaction, infra, &invitation, &token).await?;
+        mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
+        let mail =
+            client_mails::put_offer(&mut transaction, &infra.outbox, &invitation, &token).await?;
         transaction.commit().await?;
         if client_mails::attempt(infra, mail.as_ref()).await? {
             return Ok(());
         }
-        take_back(infra, &invitation, &email).await?;
+        take_back(&infra.pool, &infra.clock, &invitation, &email).await?;
         Err(Error::InvitationFailed)
     }
 }
@@ -100,7 +102,7 @@ pub(super) async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     invitation: &ClientInvitation,
-    kind: EventKind,
+    kind: ActivityKind,
 ) -> Result<()> {
     let (account_id, actor) = (&invitation.account_id, Actor::Member(invitation.asker.clone()));
     events::note(connection, now, account_id, &actor, kind, Some(&invitation.client)).await
@@ -133,12 +135,17 @@ async fn admit(
     wrong(&format!("{MAX_PENDING} clients are invited at the moment: cancel an invitation first"))
 }
 
-async fn take_back(infra: &Infra, invitation: &ClientInvitation, email: &Email) -> Result<()> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+async fn take_back(
+    pool: &PgPool,
+    clock: &Clock,
+    invitation: &ClientInvitation,
+    email: &Email,
+) -> Result<()> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     store::delete_client_invitation(&mut transaction, invitation.invitation_id).await?;
     mailbox::give_back(&mut transaction, email).await?;
-    note(&mut transaction, now, invitation, EventKind::ClientInvitationCancelled).await?;
+    note(&mut transaction, now, invitation, ActivityKind::ClientInvitationCancelled).await?;
     transaction.commit().await?;
     Ok(())
 }

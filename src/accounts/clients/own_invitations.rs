@@ -1,7 +1,7 @@
 //! The invitations of clients as the person who sent them sees them.
 
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::client_mails;
@@ -9,18 +9,18 @@ use super::inviting::{INVITATION_LIFE, TOKEN_LEN, note};
 use super::person::proven;
 use crate::accounts::access::{Credentials, Presented};
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
 use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
 use crate::accounts::signup::email_verification::RESEND_PAUSE;
 use crate::accounts::store::{self, ClientInvitation};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, random_text};
 
@@ -73,7 +73,7 @@ pub struct ResendOffer;
 impl Capability for ResendOffer {
     const NAME: &'static str = "resend_offer";
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Presented;
     type Input = Uuid;
     type Output = ();
@@ -83,7 +83,7 @@ impl Capability for ResendOffer {
     }
 
     async fn run(infra: &Infra, credentials: Credentials, invitation_id: Uuid) -> Result<()> {
-        let person = proven(infra, credentials)?;
+        let person = proven(&infra.outbox, credentials)?;
         let now = infra.clock.now();
         let mut transaction = infra.pool.begin().await?;
         let found =
@@ -92,13 +92,14 @@ impl Capability for ResendOffer {
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
         not_before(invitation.mailed_at + RESEND_PAUSE, now, too_many)?;
         let email = Email::parse(&invitation.client)?;
-        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
         let (token, expires_at) = (random_text(TOKEN_LEN), now + INVITATION_LIFE);
         let token_hash = secret_hash(&token);
         let id = invitation.invitation_id;
         store::update_client_invitation_mailed(&mut transaction, id, &token_hash, now, expires_at)
             .await?;
-        let mail = client_mails::put_offer(&mut transaction, infra, &invitation, &token).await?;
+        let mail =
+            client_mails::put_offer(&mut transaction, &infra.outbox, &invitation, &token).await?;
         transaction.commit().await?;
         match client_mails::attempt(infra, mail.as_ref()).await? {
             true => Ok(()),
@@ -108,13 +109,18 @@ impl Capability for ResendOffer {
 }
 
 /// Ends an invitation that the client has neither confirmed nor declined.
-pub async fn cancel(infra: &Infra, person: &Member, invitation_id: Uuid) -> Result<()> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+pub async fn cancel(
+    pool: &PgPool,
+    clock: &Clock,
+    person: &Member,
+    invitation_id: Uuid,
+) -> Result<()> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     let found = store::lock_own_client_invitation(&mut transaction, &person.address, invitation_id);
     let invitation = found.await?.filter(|it| it.is_open(now)).ok_or(Error::NotFound)?;
     store::delete_client_invitation(&mut transaction, invitation.invitation_id).await?;
-    note(&mut transaction, now, &invitation, EventKind::ClientInvitationCancelled).await?;
+    note(&mut transaction, now, &invitation, ActivityKind::ClientInvitationCancelled).await?;
     transaction.commit().await?;
     Ok(())
 }

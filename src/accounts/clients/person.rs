@@ -6,22 +6,23 @@ use crate::accounts::account::{Account, Status};
 use crate::accounts::members::member::{Member, member_of};
 use crate::accounts::sessions::store::is_open;
 use crate::accounts::store;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
 
 /// The signed-in person. Without a mail server, nothing has shown that the person can read the address.
-pub fn proven(infra: &Infra, credentials: Credentials) -> Result<Member> {
+pub fn proven(outbox: &Outbox, credentials: Credentials) -> Result<Member> {
     let member = credentials.member.ok_or(Error::SignInRequired)?;
-    match infra.outbox.mailer.is_configured() {
+    match outbox.mailer.is_configured() {
         true => Ok(*member),
         false => Err(Error::NotFound),
     }
 }
 
 /// As [`proven`], with a recent sign-in.
-pub fn proven_recently(infra: &Infra, credentials: Credentials) -> Result<Member> {
-    let member = proven(infra, credentials)?;
-    let is_fresh = member.is_fresh(infra.clock.now());
+pub fn proven_recently(outbox: &Outbox, clock: &Clock, credentials: Credentials) -> Result<Member> {
+    let member = proven(outbox, credentials)?;
+    let is_fresh = member.is_fresh(clock.now());
     is_fresh.then_some(member).ok_or(Error::SignInRequired)
 }
 

@@ -18,15 +18,16 @@ use crate::accounts::members::member::Member;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::service::Accounts;
+use crate::accounts::sign_in::attempt::start;
 use crate::accounts::sign_in::secrets::SIGN_IN_LIFE;
-use crate::accounts::sign_in::start::start;
 use crate::accounts::store;
 use crate::accounts::tool::Tool;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::outbox::Outbox;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text;
@@ -86,7 +87,7 @@ impl Capability for OrderCode {
     const ACCEPTS: Accepts = Accepts::OptionalKey;
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Accounts;
+    type Service = Accounts;
     type Access = Presented;
     type Input = CodeOrder;
     type Output = CodeOrdered;
@@ -128,12 +129,12 @@ impl Capability for OrderCode {
         let bucket = BucketKey::account_codes(account_id);
         take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
         if recipient.is_foreign {
-            mailbox::admit(&mut transaction, infra, now, address, too_many).await?;
+            mailbox::admit(&mut transaction, &infra.outbox, now, address, too_many).await?;
         }
         let code = issue(&mut transaction, now, &recipient.asker, purpose, address).await?;
         let for_present = purpose == CodePurpose::ChangeEmail && !recipient.is_foreign;
         let code = MailedCode::new(address, purpose, code, now + CODE_LIFE, for_present);
-        let mail = code_mail::put(&mut transaction, infra, Some(account_id), &code).await?;
+        let mail = code_mail::put(&mut transaction, &infra.outbox, Some(account_id), &code).await?;
         transaction.commit().await?;
         if code_mail::attempt_once(infra, mail).await? {
             return Ok(CodeOrdered {
@@ -198,7 +199,8 @@ fn own_mailbox(caller: &Caller) -> Result<Email> {
 /// Like [`prove`], for the caller's own mailbox. For [`CodePurpose::Keys`], a recent sign-in is enough.
 pub async fn prove_own(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     caller: &Caller,
     purpose: CodePurpose,
     code: Option<&str>,
@@ -207,34 +209,35 @@ pub async fn prove_own(
         return Ok(Ok(()));
     }
     let own = own_mailbox(caller)?;
-    prove(connection, infra, caller, purpose, &own, code).await
+    prove(connection, outbox, clock, caller, purpose, &own, code).await
 }
 
 /// Returns whether the code proves that the caller reads the mailbox, and uses it up. Without a mail server,
 /// a full key for all sites of the account replaces the code. The caller commits whatever the inner result is.
 pub async fn prove(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     caller: &Caller,
     purpose: CodePurpose,
     address: &Email,
     code: Option<&str>,
 ) -> Result<Result<()>> {
-    if !infra.outbox.mailer.is_configured() {
-        return prove_by_key(connection, infra, caller.account_id(), code).await;
+    if !outbox.mailer.is_configured() {
+        return prove_by_key(connection, clock, caller.account_id(), code).await;
     }
-    prove_by_code(connection, infra, &asker_of(caller), purpose, address, code).await
+    prove_by_code(connection, clock, &asker_of(caller), purpose, address, code).await
 }
 
 async fn prove_by_code(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     asker: &Asker,
     purpose: CodePurpose,
     address: &Email,
     code: Option<&str>,
 ) -> Result<Result<()>> {
-    let now = infra.clock.now();
+    let now = clock.now();
     if let Err(refusal) = evaluate(connection, now, asker, purpose, address, code).await? {
         return Ok(Err(refusal));
     }
@@ -245,17 +248,18 @@ async fn prove_by_code(
 /// Like [`prove`], for a member whose sign-in is to become recent.
 pub async fn prove_member(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     member: &Member,
     code: &str,
 ) -> Result<Result<()>> {
     let (account_id, purpose) = (&member.account.account_id, CodePurpose::Keys);
-    if !infra.outbox.mailer.is_configured() {
-        return prove_by_key(connection, infra, account_id, Some(code)).await;
+    if !outbox.mailer.is_configured() {
+        return prove_by_key(connection, clock, account_id, Some(code)).await;
     }
     let asker = Asker::of_member(account_id, &member.address);
     let address = Email::parse(&member.address)?;
-    prove_by_code(connection, infra, &asker, purpose, &address, Some(code)).await
+    prove_by_code(connection, clock, &asker, purpose, &address, Some(code)).await
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,17 +278,18 @@ pub struct ChangeCodes<'a> {
 /// Like [`prove`], for a change of address. Both codes are checked before either is used up.
 pub async fn prove_change(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     caller: &Caller,
     account: &Account,
     new: &Email,
     codes: &ChangeCodes<'_>,
 ) -> Result<Result<Shown>> {
-    if !infra.outbox.mailer.is_configured() {
-        let shown = prove_by_key(connection, infra, caller.account_id(), codes.new).await?;
+    if !outbox.mailer.is_configured() {
+        let shown = prove_by_key(connection, clock, caller.account_id(), codes.new).await?;
         return Ok(shown.map(|()| Shown::BothMailboxes));
     }
-    let (now, purpose) = (infra.clock.now(), CodePurpose::ChangeEmail);
+    let (now, purpose) = (clock.now(), CodePurpose::ChangeEmail);
     let asker = asker_of(caller);
     if let Err(refusal) = evaluate(connection, now, &asker, purpose, new, codes.new).await? {
         return Ok(Err(refusal));
@@ -305,12 +310,12 @@ pub async fn prove_change(
 
 async fn prove_by_key(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     account_id: &AccountId,
     key: Option<&str>,
 ) -> Result<Result<()>> {
     let key = key.unwrap_or_default().trim();
-    Ok(match look_up_key(connection, key, infra.clock.now()).await? {
+    Ok(match look_up_key(connection, key, clock.now()).await? {
         KeyLookup::Valid { account, scope: Scope::Full, sites, .. }
             if account.account_id == *account_id && sites.are_all() =>
         {

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::code_purpose::CodePurpose;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::limits::retry_after::seconds;
 use crate::accounts::store;
 use crate::error::{Error, Result};
+use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code};
 

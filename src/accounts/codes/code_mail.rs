@@ -7,7 +7,7 @@ use super::code_purpose::CodePurpose;
 use crate::accounts::mails::recipient;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Outbox, Retry};
 use crate::infra::requested_language::Requested;
 use crate::infra::smtp::RenderedMail;
 use crate::infra::templates::{Message, tr};
@@ -43,12 +43,12 @@ impl MailedCode {
 /// Queues the mail; `None` where no mail server is configured. It is deleted with the account, if any.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account_id: Option<&AccountId>,
     code: &MailedCode,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind: Kind::AccountCode, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, code).await
+    outbox.put(connection, new, code).await
 }
 
 /// Makes one delivery attempt. Returns `false` and removes the mail when it is refused permanently.

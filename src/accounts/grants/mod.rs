@@ -6,19 +6,19 @@ pub mod holder;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::{Caller, KeyHolder};
 use super::actor::Actor;
 use super::capability::{Capability, NoInput};
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::members::member::Member;
 use super::scope::{Governs, Oversees, Scope};
 use super::store::{self, GrantRow};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
@@ -73,9 +73,13 @@ impl From<GrantRow> for GrantView {
     }
 }
 
-pub async fn list_grants(infra: &Infra, account_id: &AccountId) -> Result<GrantList> {
-    let mut connection = infra.pool.acquire().await?;
-    let rows = store::list_grants(&mut connection, account_id, infra.clock.now()).await?;
+pub async fn list_grants(
+    pool: &PgPool,
+    clock: &Clock,
+    account_id: &AccountId,
+) -> Result<GrantList> {
+    let mut connection = pool.acquire().await?;
+    let rows = store::list_grants(&mut connection, account_id, clock.now()).await?;
     Ok(GrantList { grants: rows.into_iter().map(GrantView::from).collect() })
 }
 
@@ -84,13 +88,13 @@ pub struct ListGrants;
 
 impl Capability for ListGrants {
     const NAME: &'static str = "list_grants";
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = GrantList;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<GrantList> {
-        list_grants(infra, caller.account_id()).await
+        list_grants(&infra.pool, &infra.clock, caller.account_id()).await
     }
 }
 
@@ -107,7 +111,7 @@ pub struct RevokeGrant;
 impl Capability for RevokeGrant {
     const NAME: &'static str = "revoke_grant";
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OfGrant;
     type Output = ();
@@ -130,16 +134,21 @@ impl Capability for RevokeGrant {
 
 /// Lists the grants that a member sees: with full or read scope and all sites those of the account, else the
 /// member's own.
-pub async fn list_seen(infra: &Infra, member: &Member) -> Result<Vec<GrantView>> {
-    let mut grants = list_grants(infra, &member.account.account_id).await?.grants;
+pub async fn list_seen(pool: &PgPool, clock: &Clock, member: &Member) -> Result<Vec<GrantView>> {
+    let mut grants = list_grants(pool, clock, &member.account.account_id).await?.grants;
     let sees_all = member.role != Scope::Operate && member.sites.are_all();
     grants.retain(|grant| sees_all || grant.made_by == member.address);
     Ok(grants)
 }
 
 /// Ends a grant that the member gave, whatever the member may do. `false` when there is none.
-pub async fn end_own(infra: &Infra, member: &Member, grant_id: &str) -> Result<bool> {
-    let (now, mut transaction) = (infra.clock.now(), infra.pool.begin().await?);
+pub async fn end_own(
+    pool: &PgPool,
+    clock: &Clock,
+    member: &Member,
+    grant_id: &str,
+) -> Result<bool> {
+    let (now, mut transaction) = (clock.now(), pool.begin().await?);
     let row = store::lock_grant(&mut transaction, grant_id, now).await?;
     let is_own = |row: &GrantRow| {
         row.account_id == member.account.account_id && row.address == member.address
@@ -164,16 +173,16 @@ pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<St
     }
     store::insert_grant(connection, &new).await?;
     store::delete_grants_beyond(connection, account_id, MOST_GRANTS).await?;
-    let (actor, kind) = (Actor::Member(new.address.to_owned()), EventKind::AppConnected);
+    let (actor, kind) = (Actor::Member(new.address.to_owned()), ActivityKind::AppConnected);
     events::note(connection, now, account_id, &actor, kind, Some(&grant_id)).await?;
     tracing::info!(%account_id, "app connected");
     Ok(grant_id)
 }
 
 /// Records that an app called a tool for which its scope does not suffice.
-pub async fn note_exceeded(infra: &Infra, grant_id: &str) -> Result<()> {
-    let now = infra.clock.now();
-    store::update_grant_exceeded(&mut *infra.pool.acquire().await?, grant_id, now).await
+pub async fn note_exceeded(pool: &PgPool, clock: &Clock, grant_id: &str) -> Result<()> {
+    let now = clock.now();
+    store::update_grant_exceeded(&mut *pool.acquire().await?, grant_id, now).await
 }
 
 pub async fn end(
@@ -183,13 +192,13 @@ pub async fn end(
     actor: &Actor,
 ) -> Result<()> {
     if let Some(account_id) = store::delete_grant(connection, grant_id).await? {
-        let kind = EventKind::AppDisconnected;
+        let kind = ActivityKind::AppDisconnected;
         events::note(connection, now, &account_id, actor, kind, Some(grant_id)).await?;
         tracing::info!(%account_id, "app disconnected");
     }
     Ok(())
 }
 
-pub async fn end_of_session(infra: &Infra, session_id: Uuid) -> Result<()> {
-    delete_grants_of_session(&mut *infra.pool.acquire().await?, session_id).await
+pub async fn end_of_session(pool: &PgPool, session_id: Uuid) -> Result<()> {
+    delete_grants_of_session(&mut *pool.acquire().await?, session_id).await
 }

@@ -8,13 +8,13 @@ use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
 use super::key_uses::KeyUses;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::limits::retry_after::seconds;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::limits::client_net::Net;
 use crate::infra::limits::per_client::{Client, Limit};
+use crate::infra::secret_hash::secret_hash;
 
 const MAX_REMEMBERED: u64 = 50_000;
 /// Only bounds the memory: a barred address is free again after seconds.

@@ -19,11 +19,12 @@ use crate::accounts::service::Accounts;
 use crate::accounts::site_choice;
 use crate::accounts::store;
 use crate::accounts::tool::Tool;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::once;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
 
@@ -136,7 +137,7 @@ impl Capability for IssueApiKey {
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::KeyIssues);
-    type Part = Accounts;
+    type Service = Accounts;
     type Access = Presented;
     type Input = KeyOrder;
     type Output = IssuedKey;
@@ -167,7 +168,7 @@ impl Capability for IssueApiKey {
         order: KeyOrder,
     ) -> Result<IssuedKey> {
         let KeyOrder { account_id, request } = order;
-        let account_id = present(account_id.as_deref());
+        let account_id = present(account_id.as_deref()).map(IdParam::from);
         match &credentials.signup_token {
             Some(token) => issue_with_token(&accounts.infra, account_id, token, request).await,
             None if credentials.member.is_some()
@@ -183,12 +184,12 @@ impl Capability for IssueApiKey {
 
 async fn issue_with_token(
     infra: &Infra,
-    account_id: Option<&str>,
+    account_id: Option<IdParam<AccountId>>,
     token: &str,
     request: Result<KeyRequest>,
 ) -> Result<IssuedKey> {
     let account_id = account_id.ok_or(Error::AccountIdRequired)?;
-    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
+    let account_id = account_id.into_id().ok_or(Error::SignupTokenRequired)?;
     let request = request?.check()?;
     let mut transaction = infra.pool.begin().await?;
     let (now, actor) = (infra.clock.now(), &Actor::SignupToken);
@@ -196,9 +197,11 @@ async fn issue_with_token(
     let token = Some(token);
     let key = issue_key_for_signup(&mut transaction, now, &account_id, token, terms).await?;
     let details = (key.prefix(), terms.name, terms.scope);
-    let mail = safety::put_new_key(&mut transaction, infra, &account_id, details, actor).await?;
+    let (outbox, clock) = (&infra.outbox, &infra.clock);
+    let mail =
+        safety::put_new_key(&mut transaction, outbox, clock, &account_id, details, actor).await?;
     let issued = IssuedKey::new(&key, &terms);
-    once::keep(infra, &mut transaction, Some(201), &issued).await?;
+    once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
@@ -208,21 +211,21 @@ async fn issue_with_token(
 async fn issue_with_key(
     accounts: &Accounts,
     credentials: &Credentials,
-    account_id: Option<&str>,
+    account_id: Option<IdParam<AccountId>>,
     request: Result<KeyRequest>,
 ) -> Result<IssuedKey> {
     let infra = &accounts.infra;
     let caller = KeyHolder::<Governs>::admit(accounts, credentials.clone()).await?;
     caller.require_fresh()?;
     let key = credentials.api_key.as_deref();
-    if account_id.is_some_and(|named| named != caller.account_id().as_str()) {
+    if account_id.is_some_and(|named| named.into_id().as_ref() != Some(caller.account_id())) {
         return Err(Error::AccountNotFound);
     }
     let request = request?.check()?;
     let account_id = caller.account_id();
     let mut transaction = infra.pool.begin().await?;
     let (origin, end) = match key {
-        Some(key) => origin_of(&mut transaction, infra, account_id, key).await?,
+        Some(key) => origin_of(&mut transaction, &infra.clock, account_id, key).await?,
         None => {
             store::lock_account(&mut transaction, account_id).await?;
             recheck(&mut transaction, infra.clock.now(), &caller).await?;
@@ -235,10 +238,11 @@ async fn issue_with_key(
     terms.expires_at = terms.expires_at.into_iter().chain(end).min();
     let key = issue_api_key(&mut transaction, now, account_id, terms).await?;
     let details = (key.prefix(), terms.name, terms.scope);
+    let (outbox, clock, actor) = (&infra.outbox, &infra.clock, terms.actor);
     let mail =
-        safety::put_new_key(&mut transaction, infra, account_id, details, terms.actor).await?;
+        safety::put_new_key(&mut transaction, outbox, clock, account_id, details, actor).await?;
     let issued = IssuedKey::new(&key, &terms);
-    once::keep(infra, &mut transaction, Some(201), &issued).await?;
+    once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
@@ -248,12 +252,12 @@ async fn issue_with_key(
 /// lock, so that a key revoked a moment ago leaves no new one behind.
 async fn origin_of(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     account_id: &AccountId,
     key: &str,
 ) -> Result<(KeyOrigin, Option<DateTime<Utc>>)> {
     store::lock_account(connection, account_id).await?;
-    match look_up_key(connection, key, infra.clock.now()).await? {
+    match look_up_key(connection, key, clock.now()).await? {
         KeyLookup::Valid { origin, expires_at, .. } => Ok((origin, expires_at)),
         KeyLookup::Revoked => Err(KeyRefusals::who_am_i().revoked),
         KeyLookup::Expired => Err(Error::ApiKeyExpired),

@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc};
 
-use crate::accounts::store;
+use crate::accounts::store::key_uses::update_keys_used;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
@@ -48,7 +48,7 @@ async fn write(clock: Clock, pool: PgPool, notes: Arc<Mutex<mpsc::Receiver<Vec<u
     let mut batch = Vec::new();
     while notes.recv_many(&mut batch, QUEUE).await > 0 {
         if let Err(error) = write_batch(&pool, &batch, clock.now()).await {
-            tracing::warn!(?error, "when keys were used could not be written");
+            tracing::warn!(?error, "the last uses of keys could not be stored");
         }
         batch.clear();
     }
@@ -56,5 +56,5 @@ async fn write(clock: Clock, pool: PgPool, notes: Arc<Mutex<mpsc::Receiver<Vec<u
 
 async fn write_batch(pool: &PgPool, key_hashes: &[Vec<u8>], now: DateTime<Utc>) -> Result<()> {
     let mut connection = pool.acquire().await?;
-    store::update_keys_used(&mut connection, key_hashes, now).await
+    update_keys_used(&mut connection, key_hashes, now).await
 }

@@ -8,20 +8,20 @@ use std::fmt;
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
 use super::access::{Caller, KeyHolder};
 use super::actor::Actor;
 use super::capability::{Capability, NoInput};
 use super::credentials::PREFIX_LEN;
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::input::OfKey;
 use super::scope::{Governs, Oversees, Scope};
 use super::store::{self, LiveKey};
 use super::tool::Tool;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
@@ -102,9 +102,9 @@ impl KeyView {
     }
 }
 
-pub async fn list_keys(infra: &Infra, account_id: &AccountId) -> Result<KeyList> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
+pub async fn list_keys(pool: &PgPool, clock: &Clock, account_id: &AccountId) -> Result<KeyList> {
+    let mut connection = pool.acquire().await?;
+    let now = clock.now();
     let keys = store::list_live_keys(&mut connection, account_id, now - EXPIRED_LISTED).await?;
     Ok(KeyList { api_keys: keys.into_iter().map(|key| KeyView::at(key, now)).collect() })
 }
@@ -128,7 +128,7 @@ impl Capability for RevokeApiKey {
         "Ends an API key at once, for good. The key of this call may be ended too.",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OfKey;
     type Output = RevokedKey;
@@ -149,7 +149,7 @@ impl Capability for RevokeApiKey {
         if !store::update_own_key_revoked(&mut transaction, account_id, &prefix, now).await? {
             return Err(Error::ApiKeyNotFound);
         }
-        let (kind, subject) = (EventKind::KeyRevoked, Some(prefix.as_str()));
+        let (kind, subject) = (ActivityKind::KeyRevoked, Some(prefix.as_str()));
         caller.note(&mut transaction, now, account_id, kind, subject).await?;
         transaction.commit().await?;
         tracing::info!(%account_id, "API key revoked");
@@ -167,7 +167,7 @@ pub async fn end_keys(
 ) -> Result<()> {
     for prefix in prefixes {
         if store::update_own_key_revoked(connection, account_id, prefix, now).await? {
-            let (kind, subject) = (EventKind::KeyRevoked, Some(&**prefix));
+            let (kind, subject) = (ActivityKind::KeyRevoked, Some(&**prefix));
             events::note(connection, now, account_id, actor, kind, subject).await?;
         }
     }
@@ -189,13 +189,13 @@ impl Capability for ListApiKeys {
         "Lists the account's API keys that work or expired in the last 30 days: prefix, name, pixels, \
          when they were issued, expire and were last used (to the hour). Secrets are never shown again.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = KeyList;
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<KeyList> {
-        list_keys(infra, caller.account_id()).await
+        list_keys(&infra.pool, &infra.clock, caller.account_id()).await
     }
 }
 
@@ -204,7 +204,7 @@ pub struct ListKeyNames;
 
 impl Capability for ListKeyNames {
     const NAME: &'static str = "list_key_names";
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = Vec<(String, String)>;

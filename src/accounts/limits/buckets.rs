@@ -6,11 +6,11 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
 use super::retry_after::not_before;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::sign_in::known_browser::KnownBrowser;
 use crate::accounts::store::mailboxes;
 use crate::error::{Error, Result};
 use crate::infra::limits::client_net::Net;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::AccountId;
 use crate::types::mailbox::Mailbox;
 

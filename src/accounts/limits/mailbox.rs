@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::buckets::{self, Bucket, BucketKey, take};
 use crate::error::{Error, Result};
-use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -20,12 +20,12 @@ const RESERVE: Bucket = Bucket { at_once: 2, then_one_every: Duration::hours(12)
 /// limit, returns the refusal with the seconds until the next mail.
 pub async fn admit(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     now: DateTime<Utc>,
     email: &Email,
     refusal: impl FnOnce(u64) -> Error,
 ) -> Result<()> {
-    if !infra.outbox.mailer.is_configured() {
+    if !outbox.mailer.is_configured() {
         return Ok(());
     }
     let mailbox = Mailbox::of(email);

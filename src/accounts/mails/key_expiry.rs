@@ -2,14 +2,16 @@
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 
 use super::facts::shown;
 use super::owners_mail::{receives_notifications, wanted};
 use super::switch::MailSwitch;
 use crate::accounts::actor::Actor;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::store::{self, ExpiringKey};
+use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
@@ -80,12 +82,13 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         store::find_account(&mut connection, account_id).await?.filter(receives_notifications);
     let end = store::find_end_of_key(&mut connection, account_id, &prefix, now).await?;
     let (Some(account), Some(end)) = (account, end) else { return Ok(None) };
-    let notice = notice(infra, prefix, end.name.as_deref(), end.expires_at);
-    wanted(&mut connection, infra, &account, MailSwitch::KeyExpiring, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(base_url, prefix, end.name.as_deref(), end.expires_at);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::KeyExpiring, notice).await
 }
 
-fn notice(infra: &Infra, prefix: String, name: Option<&str>, ends: DateTime<Utc>) -> Notice {
-    let url = format!("{}/console/account#keys", infra.base_url());
+fn notice(base_url: &str, prefix: String, name: Option<&str>, ends: DateTime<Utc>) -> Notice {
+    let url = format!("{base_url}/console/account#keys");
     Notice {
         subject: tr("A key for your Assent account expires on {{ day }}")
             .with("day", Message::DayOf(ends)),
@@ -103,12 +106,12 @@ fn notice(infra: &Infra, prefix: String, name: Option<&str>, ends: DateTime<Utc>
 }
 
 /// Writes into the activity log which keys have expired.
-pub async fn note_expired(infra: &Infra) -> Result<()> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+pub async fn note_expired(pool: &PgPool, clock: &Clock) -> Result<()> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     let expired = store::update_expiry_noted(&mut transaction, now, PAGE).await?;
     for ExpiringKey { account_id, prefix } in expired {
-        let (kind, subject) = (EventKind::KeyExpired, Some(prefix.as_str()));
+        let (kind, subject) = (ActivityKind::KeyExpired, Some(prefix.as_str()));
         events::note(&mut transaction, now, &account_id, &Actor::Service, kind, subject).await?;
     }
     transaction.commit().await?;

@@ -7,6 +7,8 @@ pub mod recipient;
 pub mod safety;
 pub(super) mod store;
 pub mod switch;
+mod switching;
 pub mod trial_ending;
+mod unsubscribe_link;
 pub mod unsubscribing;
 pub mod weekly;

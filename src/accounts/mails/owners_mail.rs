@@ -1,14 +1,14 @@
 use sqlx::PgConnection;
 
-use super::preferences::is_wanted;
 use super::recipient;
 use super::switch::MailSwitch;
-use super::unsubscribing;
+use super::switching::is_wanted;
+use super::unsubscribe_link;
 use crate::accounts::account::{Account, Status};
 use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::accounts::introduction::Introduction;
+use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::smtp::{Notice, RenderedMail};
 use crate::types::email::Email;
 
@@ -22,7 +22,8 @@ pub fn receives_notifications(account: &Account) -> bool {
 /// Renders a mail with a link that turns its kind off; `None` where it is off at this delivery attempt.
 pub async fn wanted(
     connection: &mut PgConnection,
-    infra: &Infra,
+    config: &Config,
+    base_url: &str,
     account: &Account,
     switch: MailSwitch,
     notice: Notice,
@@ -30,22 +31,22 @@ pub async fn wanted(
     if !is_wanted(connection, &account.account_id, switch).await? {
         return Ok(None);
     }
-    let unsubscribe_url = Some(unsubscribing::url(infra, account, switch)?);
-    always(connection, infra, account, Notice { unsubscribe_url, ..notice }).await.map(Some)
+    let unsubscribe_url = Some(unsubscribe_link::url(config, base_url, account, switch)?);
+    always(connection, base_url, account, Notice { unsubscribe_url, ..notice }).await.map(Some)
 }
 
 pub async fn always(
     connection: &mut PgConnection,
-    infra: &Infra,
+    base_url: &str,
     account: &Account,
     notice: Notice,
 ) -> Result<RenderedMail> {
-    to(connection, infra, account, &account.email, notice).await
+    to(connection, base_url, account, &account.email, notice).await
 }
 
 pub async fn to(
     connection: &mut PgConnection,
-    infra: &Infra,
+    base_url: &str,
     account: &Account,
     address: &str,
     notice: Notice,
@@ -54,5 +55,5 @@ pub async fn to(
     let notice = Notice { account_id: Some(account_id.to_string()), account_name: name, ..notice };
     let recipient = recipient::of(connection, address).await?;
     let address = Email::parse(address)?.address().map_err(Error::internal)?;
-    notice.rendered(address, recipient, infra.base_url()).map_err(Error::internal)
+    notice.rendered(address, recipient, base_url).map_err(Error::internal)
 }

@@ -2,7 +2,6 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::facts::shown;
-use crate::infra::Infra;
 use crate::infra::smtp::{Notice, NoticeLink};
 use crate::infra::templates::{Message, tr};
 
@@ -14,8 +13,8 @@ pub struct ChangedPasskey {
     pub is_added: bool,
 }
 
-pub fn passkey_notice(infra: &Infra, change: &ChangedPasskey) -> Notice {
-    let url = format!("{}/console/account#passkeys", infra.base_url());
+pub fn passkey_notice(base_url: &str, change: &ChangedPasskey) -> Notice {
+    let url = format!("{base_url}/console/account#passkeys");
     let (subject, if_not) = match change.is_added {
         true => (
             tr("A passkey was added to your sign-in"),

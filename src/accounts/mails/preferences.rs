@@ -1,5 +1,3 @@
-use chrono::{DateTime, Utc};
-use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -7,12 +5,9 @@ use utoipa::ToSchema;
 
 use super::store;
 use super::switch::MailSwitch;
-use super::weekly;
+use super::switching::turn;
 use crate::accounts::access::{Caller, KeyHolder};
-use crate::accounts::actor::Actor;
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::event::EventKind;
-use crate::accounts::events;
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::store::lock_account;
 use crate::accounts::tool::Tool;
@@ -132,18 +127,6 @@ pub async fn read(
     Ok(MailPreferences { weekly_digest, ..MailPreferences::without(&off) })
 }
 
-/// Whether the account wants such mails. Evaluated just before a mail is sent.
-pub async fn is_wanted(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-    switch: MailSwitch,
-) -> Result<bool> {
-    match switch {
-        MailSwitch::WeeklyDigest => store::has_digest(connection, account_id).await,
-        _ => Ok(!store::is_off(connection, account_id, switch).await?),
-    }
-}
-
 pub struct ChangeMailPreferences;
 
 impl Capability for ChangeMailPreferences {
@@ -152,7 +135,7 @@ impl Capability for ChangeMailPreferences {
         "Change mail preferences",
         "Turns mails to the account's address on or off; what is left out stays.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = MailChange;
     type Output = MailPreferences;
@@ -177,32 +160,6 @@ impl Capability for ChangeMailPreferences {
     }
 }
 
-pub async fn turn(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    account_id: &AccountId,
-    actor: &Actor,
-    switch: MailSwitch,
-    wanted: bool,
-) -> Result<()> {
-    let changed = match (switch, wanted) {
-        (MailSwitch::WeeklyDigest, true) => {
-            let delay = rand::rng().random_range(0..weekly::SPREAD_MINUTES);
-            let week = weekly::due_week(now);
-            store::insert_digest(connection, account_id, now, delay, week).await?
-        }
-        (MailSwitch::WeeklyDigest, false) => store::delete_digest(connection, account_id).await?,
-        (_, true) => store::delete_off(connection, account_id, switch).await?,
-        (_, false) => store::insert_off(connection, account_id, switch, now).await?,
-    };
-    if changed {
-        let kind = if wanted { EventKind::MailTurnedOn } else { EventKind::MailTurnedOff };
-        let subject = Some(switch.as_str());
-        events::note(connection, now, account_id, actor, kind, subject).await?;
-    }
-    Ok(())
-}
-
 pub struct ReadMailPreferences;
 
 impl Capability for ReadMailPreferences {
@@ -211,7 +168,7 @@ impl Capability for ReadMailPreferences {
         Tool::READ_ONLY
             .described("Read mail preferences", "Tells which mails the account's address gets."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = MailPreferences;

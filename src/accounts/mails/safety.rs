@@ -10,13 +10,14 @@ use super::owners_mail::{always, receives_notifications, to};
 use super::passkey_notice::{ChangedPasskey, passkey_notice};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::members::member::membership_in;
 use crate::accounts::scope::Scope;
 use crate::accounts::store;
+use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
@@ -39,18 +40,19 @@ struct NewKey {
 /// Queues the mail about a new key, after its event was recorded; `None` where no mail is due.
 pub async fn put_new_key(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account_id: &AccountId,
     (prefix, name, scope): (&str, Option<&str>, Scope),
     actor: &Actor,
 ) -> Result<Option<ClaimedMail>> {
-    let made_at = infra.clock.now();
+    let made_at = clock.now();
     let account = store::find_account(connection, account_id).await?;
     let Some(account) = account.filter(receives_notifications) else { return Ok(None) };
     if is_first_step(connection, &account, made_at).await? {
         return Ok(None);
     }
-    let (kind, since) = (EventKind::KeyIssued, made_at - ONE_DAY);
+    let (kind, since) = (ActivityKind::KeyIssued, made_at - ONE_DAY);
     if store::count_events_since(connection, account_id, kind, since).await? > MOST_KEYS {
         return Ok(None);
     }
@@ -58,7 +60,7 @@ pub async fn put_new_key(
     let (prefix, made_by) = (prefix.to_owned(), actor.to_string());
     let key = NewKey { prefix, name, scope, made_at, made_by };
     let new = NewMail { kind: Kind::NewKey, account_id: Some(account_id), pixel_id: None };
-    infra.outbox.put(connection, new, &key).await
+    outbox.put(connection, new, &key).await
 }
 
 async fn is_first_step(
@@ -88,7 +90,8 @@ pub enum SignInMethod {
 
 pub async fn put_new_sign_in(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account: &Account,
     address: &str,
     browser: &str,
@@ -98,10 +101,10 @@ pub async fn put_new_sign_in(
         return Ok(None);
     }
     let (address, browser) = (address.to_owned(), browser.to_owned());
-    let sign_in = NewSignIn { address, browser, at: infra.clock.now(), by };
+    let sign_in = NewSignIn { address, browser, at: clock.now(), by };
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::NewSignIn, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, &sign_in).await
+    outbox.put(connection, new, &sign_in).await
 }
 
 #[derive(Deserialize, Serialize)]
@@ -117,11 +120,11 @@ pub struct NewGrant {
 /// Queues the mail about a connected app, after its event was recorded; `None` where no mail is due.
 pub async fn put_new_grant(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account: &Account,
     grant: &NewGrant,
 ) -> Result<Option<ClaimedMail>> {
-    let (account_id, kind) = (&account.account_id, EventKind::AppConnected);
+    let (account_id, kind) = (&account.account_id, ActivityKind::AppConnected);
     let since = grant.at - ONE_DAY;
     if !receives_notifications(account)
         || store::count_events_since(connection, account_id, kind, since).await? > MOST_KEYS
@@ -129,13 +132,13 @@ pub async fn put_new_grant(
         return Ok(None);
     }
     let new = NewMail { kind: Kind::NewGrant, account_id: Some(account_id), pixel_id: None };
-    infra.outbox.put(connection, new, grant).await
+    outbox.put(connection, new, grant).await
 }
 
 /// Queues the mail to the person; `None` where no mail is due.
 pub async fn put_changed_passkey(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account: &Account,
     change: &ChangedPasskey,
 ) -> Result<Option<ClaimedMail>> {
@@ -144,7 +147,7 @@ pub async fn put_changed_passkey(
     }
     let account_id = Some(&account.account_id);
     let new = NewMail { kind: Kind::ChangedPasskey, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, change).await
+    outbox.put(connection, new, change).await
 }
 
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
@@ -152,7 +155,7 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;
         if let Err(error) = infra.outbox.deliver(&mail, rendered).await {
-            tracing::error!(?error, "a mail that is refused could not be taken out");
+            tracing::error!(?error, "a rejected mail could not be removed from the outbox");
         }
     });
 }
@@ -164,11 +167,11 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let to_member = match mail.kind {
         Kind::NewSignIn => {
             let sign_in = infra.outbox.secrets::<NewSignIn>(mail)?;
-            Some((sign_in_notice(infra, &sign_in), sign_in.address))
+            Some((sign_in_notice(infra.base_url(), &sign_in), sign_in.address))
         }
         Kind::ChangedPasskey => {
             let change = infra.outbox.secrets::<ChangedPasskey>(mail)?;
-            Some((passkey_notice(infra, &change), change.address))
+            Some((passkey_notice(infra.base_url(), &change), change.address))
         }
         _ => None,
     };
@@ -177,16 +180,16 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         let account =
             membership.map(|membership| membership.account).filter(receives_notifications);
         let Some(account) = account else { return Ok(None) };
-        return to(&mut connection, infra, &account, &address, notice).await.map(Some);
+        return to(&mut connection, infra.base_url(), &account, &address, notice).await.map(Some);
     }
     let notice = match mail.kind {
-        Kind::NewGrant => grant_notice(infra, infra.outbox.secrets::<NewGrant>(mail)?),
-        _ => key_notice(infra, infra.outbox.secrets::<NewKey>(mail)?),
+        Kind::NewGrant => grant_notice(infra.base_url(), infra.outbox.secrets::<NewGrant>(mail)?),
+        _ => key_notice(infra.base_url(), infra.outbox.secrets::<NewKey>(mail)?),
     };
     let account =
         store::find_account(&mut connection, account_id).await?.filter(receives_notifications);
     let Some(account) = account else { return Ok(None) };
-    always(&mut connection, infra, &account, notice).await.map(Some)
+    always(&mut connection, infra.base_url(), &account, notice).await.map(Some)
 }
 
 fn permitted(scope: Scope) -> Message {
@@ -197,8 +200,8 @@ fn permitted(scope: Scope) -> Message {
     }
 }
 
-fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
-    let url = format!("{}/console/account#apps", infra.base_url());
+fn grant_notice(base_url: &str, grant: NewGrant) -> Notice {
+    let url = format!("{base_url}/console/account#apps");
     let host = grant.host.map_or(tr("none: the app registered itself"), Message::Plain);
     Notice {
         subject: tr("An app was connected to your Assent account"),
@@ -220,9 +223,9 @@ fn grant_notice(infra: &Infra, grant: NewGrant) -> Notice {
     }
 }
 
-fn key_notice(infra: &Infra, key: NewKey) -> Notice {
+fn key_notice(base_url: &str, key: NewKey) -> Notice {
     let name = key.name.as_deref().map_or(tr("none"), shown);
-    let url = format!("{}/console/account#keys", infra.base_url());
+    let url = format!("{base_url}/console/account#keys");
     Notice {
         subject: tr("A new API key for your Assent account"),
         paragraphs: vec![
@@ -245,8 +248,8 @@ fn key_notice(infra: &Infra, key: NewKey) -> Notice {
     }
 }
 
-fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
-    let url = format!("{}/console/account#sessions", infra.base_url());
+fn sign_in_notice(base_url: &str, sign_in: &NewSignIn) -> Notice {
+    let url = format!("{base_url}/console/account#sessions");
     let paragraphs = match sign_in.by {
         SignInMethod::Code => vec![
             tr("Someone signed in to the console with the code that we sent you."),

@@ -91,13 +91,14 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let account = find_account(&mut connection, account_id).await?;
     let due = |account: &Account| step(account, infra.clock.now()) == Some(days);
     let Some(account) = account.filter(due) else { return Ok(None) };
-    let notice = notice(infra, &account);
-    wanted(&mut connection, infra, &account, MailSwitch::TrialEnding, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(base_url, &account);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::TrialEnding, notice).await
 }
 
-fn notice(infra: &Infra, account: &Account) -> Notice {
+fn notice(base_url: &str, account: &Account) -> Notice {
     let ends = account.trial_ends_at;
-    let url = format!("{}/console/account", infra.base_url());
+    let url = format!("{base_url}/console/account");
     Notice {
         subject: tr("Your Assent trial ends on {{ day }}").with("day", Message::DayOf(ends)),
         paragraphs: vec![

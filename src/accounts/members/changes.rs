@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::accounts::access::Caller;
 use crate::accounts::account::Account;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::scope::Scope;
 use crate::accounts::site_choice::{self, chosen};
 use crate::accounts::sites::Sites;
@@ -34,7 +34,7 @@ pub async fn note(
     connection: &mut PgConnection,
     caller: &Caller,
     now: DateTime<Utc>,
-    kind: EventKind,
+    kind: ActivityKind,
     stored: &StoredMember,
 ) -> Result<()> {
     caller.note(connection, now, &stored.account_id, kind, Some(&stored.email)).await

@@ -10,7 +10,7 @@ use crate::accounts::scope::Scope;
 use crate::accounts::store::{self, StoredMember};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Outbox, Retry};
 use crate::infra::requested_language::Requested;
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
@@ -27,14 +27,14 @@ struct Invited {
 /// Queues the mail; `None` where no mail server is configured. The caller has counted it against the mailbox.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     caller: &Caller,
     member_id: Uuid,
 ) -> Result<Option<ClaimedMail>> {
     let account_id = Some(caller.account_id());
     let requested = recipient::language_of_sender(connection, caller.address()).await?;
     let new = NewMail { kind: Kind::Invitation, account_id, pixel_id: None };
-    infra.outbox.put(connection, new, &Invited { member_id, requested }).await
+    outbox.put(connection, new, &Invited { member_id, requested }).await
 }
 
 /// Makes one delivery attempt. Returns `false` and removes the mail when it is refused permanently.
@@ -59,11 +59,11 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let (Some(account), Some(stored)) = (account, stored) else { return Ok(None) };
     let recipient = recipient::in_language_of(&mut connection, &stored.email, requested).await?;
     let to = Email::parse(&stored.email)?.address().map_err(Error::internal)?;
-    let notice = notice(infra, &account, &stored);
+    let notice = notice(infra.base_url(), &account, &stored);
     notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
+fn notice(base_url: &str, account: &Account, stored: &StoredMember) -> Notice {
     let Introduction { account_id, name, .. } = Introduction::from(account);
     let who = match &name {
         Some(name) => {
@@ -80,7 +80,7 @@ fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
         true => tr("Your role is {{ role }}."),
         false => tr("Your role is {{ role }}, for some of its sites."),
     };
-    let url = format!("{}/console/sign-in", infra.base_url());
+    let url = format!("{base_url}/console/sign-in");
     Notice {
         subject: tr("You are a member of an Assent account"),
         paragraphs: vec![
@@ -89,7 +89,7 @@ fn notice(infra: &Infra, account: &Account, stored: &StoredMember) -> Notice {
                 of_role.with("role", role),
             ]),
             tr("Sign in with this address at {{ base_url }}/console; there is no password.")
-                .with("base_url", infra.base_url()),
+                .with("base_url", base_url),
             tr(
                 "If you do not know the account, you can ignore this email. Its members see this address, and when you sign in to the account or switch to it, but nothing else about you.",
             ),

@@ -12,7 +12,7 @@ use crate::accounts::capability::Capability;
 use crate::accounts::codes::account_code_order;
 use crate::accounts::codes::account_code_order::prove_own;
 use crate::accounts::codes::code_purpose::CodePurpose;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::limits::mailbox;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::{Governs, Scope};
@@ -58,7 +58,7 @@ impl Capability for InviteMember {
          for `keys` from `order_code`.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = Invitation;
     type Output = MemberView;
@@ -88,7 +88,9 @@ impl Capability for InviteMember {
         let sites = sites_of(&mut transaction, account_id, invitation.role, pixels).await?;
         admit(&mut transaction, &account, &email).await?;
         let code = present(invitation.code.as_deref());
-        let verdict = prove_own(&mut transaction, infra, &caller, CodePurpose::Keys, code).await?;
+        let (outbox, clock) = (&infra.outbox, &infra.clock);
+        let verdict =
+            prove_own(&mut transaction, outbox, clock, &caller, CodePurpose::Keys, code).await?;
         if let Err(error) = verdict {
             // The wrong try is counted even though the request fails.
             transaction.commit().await?;
@@ -103,13 +105,14 @@ impl Capability for InviteMember {
             created_at: now,
         };
         store::insert_member(&mut transaction, &stored).await?;
-        note(&mut transaction, &caller, now, EventKind::MemberInvited, &stored).await?;
+        note(&mut transaction, &caller, now, ActivityKind::MemberInvited, &stored).await?;
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
-        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-        let mail = invitation::put(&mut transaction, infra, &caller, stored.member_id).await?;
+        mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
+        let mail =
+            invitation::put(&mut transaction, &infra.outbox, &caller, stored.member_id).await?;
         let invited = MemberView::from(stored.clone());
         let status = mail.is_none().then_some(201);
-        once::keep(infra, &mut transaction, status, &invited).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, status, &invited).await?;
         transaction.commit().await?;
         if invitation::attempt(infra, mail.as_ref()).await? {
             return Ok(invited);
@@ -119,7 +122,7 @@ impl Capability for InviteMember {
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
         mailbox::give_back(&mut transaction, &email).await?;
-        note(&mut transaction, &caller, infra.clock.now(), EventKind::MemberRemoved, &stored)
+        note(&mut transaction, &caller, infra.clock.now(), ActivityKind::MemberRemoved, &stored)
             .await?;
         once::take_back(&mut transaction).await?;
         transaction.commit().await?;

@@ -12,7 +12,10 @@ use crate::accounts::account::Account;
 use crate::accounts::preferences::Preferences;
 use crate::accounts::scope::Scope;
 use crate::accounts::sites::Sites;
-use crate::accounts::store::{self, StoredMember};
+use crate::accounts::store::accounts::{
+    find_account, list_accounts, list_accounts_by_email, lock_account,
+};
+use crate::accounts::store::members::{StoredMember, find_member, list_memberships_of};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -68,10 +71,10 @@ pub async fn memberships_of(
     connection: &mut PgConnection,
     address: &str,
 ) -> Result<Vec<Membership>> {
-    let own = store::list_accounts_by_email(connection, address).await?;
-    let stored = store::list_memberships_of(connection, address).await?;
+    let own = list_accounts_by_email(connection, address).await?;
+    let stored = list_memberships_of(connection, address).await?;
     let ids = stored.iter().map(|stored| stored.account_id.to_string()).collect::<Vec<_>>();
-    let accounts = store::list_accounts(connection, &ids).await?.into_iter();
+    let accounts = list_accounts(connection, &ids).await?.into_iter();
     let by_id = accounts.map(|account| (account.account_id.clone(), account));
     let mut accounts = by_id.collect::<HashMap<_, _>>();
     let mut memberships = own.into_iter().map(Membership::of_own).collect::<Vec<_>>();
@@ -88,7 +91,7 @@ pub async fn lock_membership(
     account_id: &AccountId,
     address: &str,
 ) -> Result<Option<Membership>> {
-    match store::lock_account(connection, account_id).await? {
+    match lock_account(connection, account_id).await? {
         Some(account) => membership_of(connection, account, address).await,
         None => Ok(None),
     }
@@ -99,7 +102,7 @@ pub async fn membership_in(
     account_id: &AccountId,
     address: &str,
 ) -> Result<Option<Membership>> {
-    match store::find_account(connection, account_id).await? {
+    match find_account(connection, account_id).await? {
         Some(account) => membership_of(connection, account, address).await,
         None => Ok(None),
     }
@@ -113,6 +116,6 @@ async fn membership_of(
     if account.email == address {
         return Ok(Some(Membership::of_own(account)));
     }
-    let stored = store::find_member(connection, &account.account_id, address).await?;
+    let stored = find_member(connection, &account.account_id, address).await?;
     Ok(stored.map(|stored| Membership::of_stored(account, stored)))
 }

@@ -3,8 +3,9 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::changes::{lock, note, sites_of};
 use super::member_view::MemberView;
@@ -14,7 +15,7 @@ use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::codes::account_code_order;
 use crate::accounts::codes::account_code_order::prove_own;
 use crate::accounts::codes::code_purpose::CodePurpose;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::input::{OnMember, Removal, wrong_revoke_keys};
 use crate::accounts::keys::end_keys;
 use crate::accounts::recheck::recheck;
@@ -23,9 +24,11 @@ use crate::accounts::site_choice;
 use crate::accounts::sites::Sites;
 use crate::accounts::store::{self, StoredMember};
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
 
@@ -60,7 +63,7 @@ impl Capability for ListMembers {
         Tool::READ_ONLY
             .described("List members", "Lists who may act for the account, its own address first."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = MemberList;
@@ -79,11 +82,11 @@ impl Capability for ListMembers {
 
 /// The last sign-in of each address, as far as the activity log goes back.
 pub async fn last_sign_ins(
-    infra: &Infra,
+    pool: &PgPool,
     account_id: &AccountId,
 ) -> Result<HashMap<String, DateTime<Utc>>> {
-    let mut connection = infra.pool.acquire().await?;
-    let kind = EventKind::SignedIn;
+    let mut connection = pool.acquire().await?;
+    let kind = ActivityKind::SignedIn;
     Ok(store::list_newest_of_kind(&mut connection, account_id, kind).await?.into_iter().collect())
 }
 
@@ -97,7 +100,7 @@ impl Capability for ChangeMember {
         "Gives a member another role, or other pixels. Needs a code for `keys`.",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OnMember;
     type Output = MemberView;
@@ -119,10 +122,12 @@ impl Capability for ChangeMember {
         let mut transaction = infra.pool.begin().await?;
         let account = lock(&mut transaction, account_id).await?;
         recheck(&mut transaction, now, &caller).await?;
-        let mut stored = find(&mut transaction, account_id, &input.member_id).await?;
+        let mut stored = find(&mut transaction, account_id, input.member_id).await?;
         stored.sites = changed_sites(&mut transaction, &stored, &input).await?;
         let code = present(input.code.as_deref());
-        let verdict = prove_own(&mut transaction, infra, &caller, CodePurpose::Keys, code).await?;
+        let (outbox, clock) = (&infra.outbox, &infra.clock);
+        let verdict =
+            prove_own(&mut transaction, outbox, clock, &caller, CodePurpose::Keys, code).await?;
         if let Err(error) = verdict {
             transaction.commit().await?;
             return Err(error);
@@ -130,7 +135,7 @@ impl Capability for ChangeMember {
         stored.role = input.role;
         store::update_role(&mut transaction, &stored).await?;
         membership_end::end_codes(&mut transaction, &account, &stored.email).await?;
-        note(&mut transaction, &caller, now, EventKind::MemberChanged, &stored).await?;
+        note(&mut transaction, &caller, now, ActivityKind::MemberChanged, &stored).await?;
         transaction.commit().await?;
         Ok(stored.into())
     }
@@ -162,7 +167,7 @@ impl Capability for RemoveMember {
         "Removes a member at once. The member's keys stay unless `revoke_keys` is true.",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = Removal;
     type Output = MemberView;
@@ -176,10 +181,10 @@ impl Capability for RemoveMember {
         let mut transaction = infra.pool.begin().await?;
         let account = lock(&mut transaction, account_id).await?;
         recheck(&mut transaction, now, &caller).await?;
-        let stored = find(&mut transaction, account_id, &removal.member_id).await?;
+        let stored = find(&mut transaction, account_id, removal.member_id).await?;
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
-        note(&mut transaction, &caller, now, EventKind::MemberRemoved, &stored).await?;
+        note(&mut transaction, &caller, now, ActivityKind::MemberRemoved, &stored).await?;
         if removal.revoke_keys == Some(true) {
             let maker = &stored.email;
             let made = store::list_live_keys_made_by(&mut transaction, account_id, maker, now);
@@ -192,21 +197,22 @@ impl Capability for RemoveMember {
 }
 
 pub async fn count_keys_made_by(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     account_id: &AccountId,
     address: &str,
 ) -> Result<usize> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
+    let mut connection = pool.acquire().await?;
+    let now = clock.now();
     Ok(store::list_live_keys_made_by(&mut connection, account_id, address, now).await?.len())
 }
 
 async fn find(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    member_id: &str,
+    member_id: IdParam<Uuid>,
 ) -> Result<StoredMember> {
-    let member_id = member_id.parse().map_err(|_| Error::MemberNotFound)?;
+    let member_id = member_id.into_id().ok_or(Error::MemberNotFound)?;
     let stored = store::find_member_by_id(connection, account_id, member_id).await?;
     stored.ok_or(Error::MemberNotFound)
 }

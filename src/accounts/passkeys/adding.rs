@@ -7,14 +7,16 @@ use super::ceremony::{
 use super::challenge::{self, Addition, timeout};
 use super::{MOST_PASSKEYS, are_offered, store};
 use crate::accounts::actor::Actor;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::mails::passkey_notice::ChangedPasskey;
 use crate::accounts::mails::safety::{self, put_changed_passkey};
 use crate::accounts::members::member::{Member, lock_membership};
 use crate::accounts::sessions::store::is_open;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
 use crate::types::ids::random_bytes;
 
 const USER_HANDLE_LEN: usize = 32;
@@ -34,7 +36,7 @@ pub struct NewPasskey {
 
 /// Begins to add a passkey, shortly after a sign-in: the options for `navigator.credentials.create`.
 pub async fn begin(infra: &Infra, member: &Member) -> Result<Value> {
-    check(infra, member)?;
+    check(&infra.outbox, &infra.clock, member)?;
     let mut connection = infra.pool.acquire().await?;
     let known = store::list_passkeys(&mut connection, &member.address).await?;
     drop(connection);
@@ -43,13 +45,13 @@ pub async fn begin(infra: &Infra, member: &Member) -> Result<Value> {
         None => random_bytes::<USER_HANDLE_LEN>().to_vec(),
     };
     let addition = Addition { session_id: member.session_id, user_handle: &user_handle };
-    let challenge = challenge::issue(infra, Some(addition)).await?;
+    let challenge = challenge::issue(&infra.pool, &infra.clock, Some(addition)).await?;
     let excluded =
         known.iter().map(|row| json!({ "type": "public-key", "id": encoded(&row.credential_id) }));
     let algorithms = ALGORITHMS.map(|alg| json!({ "type": "public-key", "alg": alg }));
     Ok(json!({
         "challenge": challenge,
-        "rp": { "id": RelyingParty::of(infra)?.id, "name": "Assent" },
+        "rp": { "id": RelyingParty::of(infra.base_url())?.id, "name": "Assent" },
         "user": {
             "id": encoded(&user_handle),
             "name": &member.address,
@@ -67,18 +69,18 @@ pub async fn begin(infra: &Infra, member: &Member) -> Result<Value> {
     }))
 }
 
-fn check(infra: &Infra, member: &Member) -> Result<()> {
-    if !are_offered(infra) {
+fn check(outbox: &Outbox, clock: &Clock, member: &Member) -> Result<()> {
+    if !are_offered(outbox) {
         return Err(Error::NotFound);
     }
-    member.is_fresh(infra.clock.now()).then_some(()).ok_or(Error::SignInRequired)
+    member.is_fresh(clock.now()).then_some(()).ok_or(Error::SignInRequired)
 }
 
 /// Adds the passkey that the browser created. `false` when it is not accepted.
 pub async fn finish(infra: &Infra, member: &Member, new: &NewPasskey) -> Result<bool> {
-    check(infra, member)?;
-    let Some(created) = read(infra, new)? else { return Ok(false) };
-    let taken = challenge::take(infra, &created.challenge).await?;
+    check(&infra.outbox, &infra.clock, member)?;
+    let Some(created) = read(infra.base_url(), new)? else { return Ok(false) };
+    let taken = challenge::take(&infra.pool, &infra.clock, &created.challenge).await?;
     let taken = taken.filter(|it| created.is_accepted && it.session_id == Some(member.session_id));
     let Some(user_handle) = taken.and_then(|it| it.user_handle) else { return Ok(false) };
     let (now, address) = (infra.clock.now(), &member.address);
@@ -109,12 +111,12 @@ pub async fn finish(infra: &Infra, member: &Member, new: &NewPasskey) -> Result<
     if !store::insert_passkey(&mut transaction, &row).await? {
         return Ok(false);
     }
-    let (actor, kind) = (Actor::Member(address.clone()), EventKind::PasskeyAdded);
+    let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::PasskeyAdded);
     events::note(&mut transaction, now, account_id, &actor, kind, Some(row.name)).await?;
     let name = row.name.to_owned();
     let change = ChangedPasskey { address: address.clone(), name, at: now, is_added: true };
     let account = &membership.account;
-    let mail = put_changed_passkey(&mut transaction, infra, account, &change).await?;
+    let mail = put_changed_passkey(&mut transaction, &infra.outbox, account, &change).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(true)
@@ -129,8 +131,8 @@ struct Created {
 }
 
 /// `None` when it cannot be read, or its user was not verified.
-fn read(infra: &Infra, new: &NewPasskey) -> Result<Option<Created>> {
-    let party = RelyingParty::of(infra)?;
+fn read(base_url: &str, new: &NewPasskey) -> Result<Option<Created>> {
+    let party = RelyingParty::of(base_url)?;
     let parts = || {
         let client_data = ClientData::read(&decoded(&new.client_data)?)?;
         let data = AuthenticatorData::read(&decoded(&new.authenticator_data)?, &party)?;

@@ -11,7 +11,6 @@ use url::Url;
 use webpki::{RawPublicKeyEntity, ring};
 
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 
 /// The COSE numbers of the accepted algorithms: ES256, RS256 and Ed25519, the preferred first.
 pub const ALGORITHMS: [i32; 3] = [-7, -257, -8];
@@ -30,9 +29,10 @@ pub struct RelyingParty {
 }
 
 impl RelyingParty {
-    pub fn of(infra: &Infra) -> Result<Self> {
-        let url = Url::parse(infra.base_url()).map_err(Error::internal)?;
-        Ok(Self { id: infra.base_host(), origin: url.origin().ascii_serialization() })
+    pub fn of(base_url: &str) -> Result<Self> {
+        let url = Url::parse(base_url).map_err(Error::internal)?;
+        let id = url.host_str().unwrap_or_default().to_owned();
+        Ok(Self { id, origin: url.origin().ascii_serialization() })
     }
 }
 

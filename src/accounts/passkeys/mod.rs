@@ -10,13 +10,14 @@ pub mod sign_in;
 pub(super) mod store;
 
 use serde::Serialize;
+use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::members::member::Member;
 use super::sign_in::proof::Proof;
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
 
 pub use store::{delete_expired_challenges, delete_unused};
 
@@ -32,13 +33,13 @@ pub struct PasskeyView {
 }
 
 /// Whether people can have passkeys: without a mail server, nothing has shown that they own their address.
-pub fn are_offered(infra: &Infra) -> bool {
-    Proof::of(infra) == Proof::Mail
+pub fn are_offered(outbox: &Outbox) -> bool {
+    Proof::of(outbox) == Proof::Mail
 }
 
 /// Lists the member's passkeys, oldest first.
-pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<PasskeyView>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn list(pool: &PgPool, member: &Member) -> Result<Vec<PasskeyView>> {
+    let mut connection = pool.acquire().await?;
     let rows = store::list_passkeys(&mut connection, &member.address).await?;
     let view = |row: store::Row| PasskeyView {
         passkey_id: row.passkey_id,

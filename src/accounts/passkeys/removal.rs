@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use super::store;
 use crate::accounts::actor::Actor;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::mails::passkey_notice::ChangedPasskey;
 use crate::accounts::mails::safety::{self, put_changed_passkey};
@@ -19,11 +19,11 @@ pub async fn remove(infra: &Infra, member: &Member, passkey_id: Uuid) -> Result<
     let Some(membership) = membership else { return Ok(false) };
     let removed = store::delete_passkey(&mut transaction, address, passkey_id).await?;
     let Some(name) = removed else { return Ok(false) };
-    let (actor, kind) = (Actor::Member(address.clone()), EventKind::PasskeyRemoved);
+    let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::PasskeyRemoved);
     events::note(&mut transaction, now, account_id, &actor, kind, Some(&name)).await?;
     let change = ChangedPasskey { address: address.clone(), name, at: now, is_added: false };
     let account = &membership.account;
-    let mail = put_changed_passkey(&mut transaction, infra, account, &change).await?;
+    let mail = put_changed_passkey(&mut transaction, &infra.outbox, account, &change).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(true)

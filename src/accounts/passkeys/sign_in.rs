@@ -8,13 +8,14 @@ use super::challenge::{self, timeout};
 use super::store::{self, Credential};
 use crate::accounts::access::Anybody;
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::mails::safety::{self, SignInMethod};
+use crate::accounts::mails::safety::SignInMethod;
 use crate::accounts::members::member::{lock_membership, memberships_of};
-use crate::accounts::sessions::{self, Browser, Finished, has_session};
+use crate::accounts::sessions::{self, Browser, Finished};
+use crate::accounts::sign_in::opening::open_session;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::AccountId;
 
 /// The options for `navigator.credentials.get`. They are the same for everybody: the browser offers the
@@ -24,7 +25,7 @@ pub struct StartPasskeySignIn;
 impl Capability for StartPasskeySignIn {
     const NAME: &'static str = "start_passkey_sign_in";
     const LIMIT: Option<Limit> = Some(Limit::Codes);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = NoInput;
     type Output = Value;
@@ -34,12 +35,12 @@ impl Capability for StartPasskeySignIn {
     }
 
     async fn run(infra: &Infra, (): (), _: NoInput) -> Result<Value> {
-        if !are_offered(infra) {
+        if !are_offered(&infra.outbox) {
             return Err(Error::NotFound);
         }
         Ok(json!({
-            "challenge": challenge::issue(infra, None).await?,
-            "rpId": RelyingParty::of(infra)?.id,
+            "challenge": challenge::issue(&infra.pool, &infra.clock, None).await?,
+            "rpId": RelyingParty::of(infra.base_url())?.id,
             "allowCredentials": [],
             "userVerification": "required",
             "timeout": timeout(),
@@ -72,7 +73,7 @@ pub struct Assertion {
 impl Capability for SignInWithPasskey {
     const NAME: &'static str = "sign_in_with_passkey";
     const LIMIT: Option<Limit> = Some(Limit::Codes);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = PasskeySignIn;
     type Output = Option<Finished>;
@@ -82,7 +83,7 @@ impl Capability for SignInWithPasskey {
     }
 
     async fn run(infra: &Infra, (): (), input: PasskeySignIn) -> Result<Option<Finished>> {
-        if !are_offered(infra) {
+        if !are_offered(&infra.outbox) {
             return Err(Error::NotFound);
         }
         let browser = Browser { name: &input.browser, former: input.former.as_deref() };
@@ -98,20 +99,9 @@ impl Capability for SignInWithPasskey {
         if !store::update_used(&mut transaction, passkey_id, count, now).await? {
             return Ok(None);
         }
-        let is_renewal = has_session(&mut transaction, now, &membership, address, browser).await?;
-        let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
-        let account = &membership.account;
-        let by = SignInMethod::Passkey;
-        let mail = match is_renewal {
-            true => None,
-            false => {
-                safety::put_new_sign_in(&mut transaction, infra, account, address, browser.name, by)
-                    .await?
-            }
-        };
-        transaction.commit().await?;
-        safety::send(infra, mail);
-        Ok(Some(Finished { session, is_renewal }))
+        let by = Some(SignInMethod::Passkey);
+        let opened = open_session(infra, transaction, now, &membership, address, browser, by);
+        opened.await.map(Some)
     }
 }
 
@@ -122,11 +112,11 @@ struct Used {
 
 /// The passkey that signed a valid challenge for this service. Uses the challenge up.
 async fn evaluate(infra: &Infra, assertion: &Assertion) -> Result<Option<Used>> {
-    let party = RelyingParty::of(infra)?;
+    let party = RelyingParty::of(infra.base_url())?;
     let Some(bytes) = Bytes::of(assertion) else { return Ok(None) };
     let Some(client_data) = ClientData::read(&bytes.client_data) else { return Ok(None) };
     let Some(challenge) = client_data.challenge() else { return Ok(None) };
-    let taken = challenge::take(infra, &challenge).await?;
+    let taken = challenge::take(&infra.pool, &infra.clock, &challenge).await?;
     let is_for_sign_in = taken.is_some_and(|it| it.session_id.is_none());
     if !is_for_sign_in || !client_data.is_from(&party, "webauthn.get") {
         return Ok(None);

@@ -6,10 +6,10 @@ pub mod zones;
 
 use chrono_tz::Tz;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
+use crate::clock::Clock;
 use crate::error::Result;
-use crate::infra::Infra;
 use crate::infra::templates::language::{self, Language};
 use crate::types::ids::AccountId;
 
@@ -50,15 +50,20 @@ pub async fn find(connection: &mut PgConnection, address: &str) -> Result<Prefer
     Ok(preferences.unwrap_or_default())
 }
 
-pub async fn save(infra: &Infra, address: &str, chosen: Preferences) -> Result<()> {
+pub async fn save(pool: &PgPool, clock: &Clock, address: &str, chosen: Preferences) -> Result<()> {
     let (language, zone) = (chosen.language.map(|language| language.tag), chosen.stored_zone());
-    let (now, mut connection) = (infra.clock.now(), infra.pool.acquire().await?);
+    let (now, mut connection) = (clock.now(), pool.acquire().await?);
     store::upsert_preferences(&mut connection, address, language, zone, now).await
 }
 
 /// Saves the language only. The time zone stays.
-pub async fn save_language(infra: &Infra, address: &str, language: &Language) -> Result<()> {
-    let (now, mut connection) = (infra.clock.now(), infra.pool.acquire().await?);
+pub async fn save_language(
+    pool: &PgPool,
+    clock: &Clock,
+    address: &str,
+    language: &Language,
+) -> Result<()> {
+    let (now, mut connection) = (clock.now(), pool.acquire().await?);
     store::upsert_language(&mut connection, address, language.tag, now).await
 }
 

@@ -1,4 +1,4 @@
-//! The time zones that people choose from: the places of the IANA database, without the other names of places.
+//! The time zones that people choose from: the zones of the IANA database, without their other names.
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 use serde::Serialize;
@@ -99,8 +99,8 @@ const OTHER_NAMES: &[&str] = &[
 #[derive(Serialize)]
 pub struct Zone {
     pub name: &'static str,
-    /// The name of the place, as people read it.
-    pub place: String,
+    /// The name of the city or island, as people read it.
+    pub location: String,
 }
 
 /// The zones of a continent or an ocean.
@@ -123,7 +123,7 @@ pub fn regions() -> Vec<Region> {
     let zones_of = |region| {
         let in_region = offered().filter(move |zone| region_of(zone.name()) == Some(region));
         let mut zones = in_region.map(Zone::of).collect::<Vec<_>>();
-        zones.sort_by(|left, right| left.place.cmp(&right.place));
+        zones.sort_by(|left, right| left.location.cmp(&right.location));
         zones
     };
     let region = |(part, name)| Region { name, zones: zones_of(part) };
@@ -133,8 +133,8 @@ pub fn regions() -> Vec<Region> {
 impl Zone {
     fn of(zone: Tz) -> Self {
         let name = zone.name();
-        let place = name.split_once('/').map_or(name, |(_, place)| place);
-        Self { name, place: place.replace('_', " ").replace('/', ", ") }
+        let location = name.split_once('/').map_or(name, |(_, location)| location);
+        Self { name, location: location.replace('_', " ").replace('/', ", ") }
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_offered_and_other_names_are_not() {
+    fn zones_are_offered_and_other_names_are_not() {
         for name in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata"] {
             assert_eq!(find(name).map(|zone| zone.name()), Some(name));
         }
@@ -173,7 +173,7 @@ mod tests {
         assert!(OTHER_NAMES.iter().all(|name| names.binary_search(name).is_ok()));
         let argentina = regions().into_iter().flat_map(|region| region.zones);
         let argentina =
-            argentina.map(|zone| zone.place).find(|place| place.starts_with("Argentina"));
+            argentina.map(|zone| zone.location).find(|location| location.starts_with("Argentina"));
         assert_eq!(argentina.as_deref(), Some("Argentina, Buenos Aires"));
     }
 }

@@ -3,21 +3,22 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::address_change::withdraw;
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
-use crate::accounts::credentials::{PREFIX_LEN, secret_hash};
-use crate::accounts::event::EventKind;
+use crate::accounts::credentials::PREFIX_LEN;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::keys::end_keys;
 use crate::accounts::members::membership_end;
 use crate::accounts::sessions::store::delete_session;
 use crate::accounts::store::{self, AddressChange, StoredMember};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
+use crate::infra::secret_hash::secret_hash;
 use crate::infra::templates::Message;
 
 #[derive(Serialize)]
@@ -42,10 +43,10 @@ pub struct Cancelled {
 }
 
 /// Finds the change that the link would cancel, without any effect.
-pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find(pool: &PgPool, clock: &Clock, token: &str) -> Result<Cancellable> {
+    let mut connection = pool.acquire().await?;
     let (account, change) = find_change(&mut connection, token, Locking::Not).await?;
-    let made = Made::since(&mut connection, &account, &change, infra.clock.now()).await?;
+    let made = Made::since(&mut connection, &account, &change, clock.now()).await?;
     Ok(Cancellable {
         account: Introduction::from(&account),
         began: Message::Moment(change.began_at),
@@ -61,9 +62,14 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
 
 /// Cancels the change and revokes what was created since it was first requested; with `end_asker`,
 /// also the key or session of the latest request.
-pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cancelled> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+pub async fn cancel(
+    pool: &PgPool,
+    clock: &Clock,
+    token: &str,
+    end_asker: bool,
+) -> Result<Cancelled> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     let (account, change) = find_change(&mut transaction, token, Locking::Account).await?;
     let account_id = &account.account_id;
     // The holder of the link can read the mailbox.
@@ -76,7 +82,7 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
     for stored in &made.members {
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
-        let (kind, subject) = (EventKind::MemberRemoved, Some(&*stored.email));
+        let (kind, subject) = (ActivityKind::MemberRemoved, Some(&*stored.email));
         events::note(&mut transaction, now, account_id, &actor, kind, subject).await?;
     }
     let mut sessions =

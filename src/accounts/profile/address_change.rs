@@ -6,7 +6,7 @@
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -14,17 +14,17 @@ use super::address_notice::{self, MadeBy, Step};
 use crate::accounts::access::Caller;
 use crate::accounts::account::{Account, Status};
 use crate::accounts::actor::Actor;
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::members::membership_end;
 use crate::accounts::preferences;
 use crate::accounts::sessions::store as sessions;
 use crate::accounts::store::{self, AddressChange};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::ClaimedMail;
+use crate::infra::outbox::{ClaimedMail, Outbox};
+use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, random_text};
 
@@ -50,8 +50,8 @@ impl From<AddressChange> for PendingAddress {
     }
 }
 
-pub async fn find(infra: &Infra, account_id: &AccountId) -> Result<Option<PendingAddress>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find(pool: &PgPool, account_id: &AccountId) -> Result<Option<PendingAddress>> {
+    let mut connection = pool.acquire().await?;
     let change = store::find_address_change(&mut connection, account_id).await?;
     Ok(change.map(PendingAddress::from))
 }
@@ -59,12 +59,13 @@ pub async fn find(infra: &Infra, account_id: &AccountId) -> Result<Option<Pendin
 /// Stores a pending change, replacing an existing one, and notifies both mailboxes. The seven days restart.
 pub async fn request(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     caller: &Caller,
     account: &Account,
     new: &Email,
 ) -> Result<Vec<ClaimedMail>> {
-    let (now, account_id) = (infra.clock.now(), &account.account_id);
+    let (now, account_id) = (clock.now(), &account.account_id);
     if store::find_account_by_email(connection, new.as_str()).await?.is_some() {
         return Err(Error::EmailRegistered);
     }
@@ -80,13 +81,13 @@ pub async fn request(
     let token = random_text(LINK_TOKEN_LEN);
     let link_hash = secret_hash(&token);
     store::upsert_address_change(connection, account_id, &change, &link_hash).await?;
-    let kind = EventKind::AddressChangeRequested;
+    let kind = ActivityKind::AddressChangeRequested;
     caller.note(connection, now, account_id, kind, None).await?;
     let steps = [Step::AskedAtPresent { token, asked_by: change.asked_by }, Step::AskedAtNew];
     let mut mails = Vec::new();
     for step in steps {
         let at = Some(change.takes_effect_at);
-        mails.extend(address_notice::put_step(connection, infra, account, new, at, step).await?);
+        mails.extend(address_notice::put_step(connection, outbox, account, new, at, step).await?);
     }
     Ok(mails)
 }
@@ -96,40 +97,43 @@ pub async fn request(
 /// continues under the new address.
 pub async fn take_effect(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account: &Account,
     new: &Email,
     kept: Option<Uuid>,
 ) -> Result<Option<ClaimedMail>> {
-    replace(connection, infra, account, new, kept).await?;
-    address_notice::put(connection, infra, account, new, MadeBy::Account).await
+    replace(connection, outbox, clock, account, new, kept).await?;
+    address_notice::put(connection, outbox, account, new, MadeBy::Account).await
 }
 
 /// Like [`take_effect`], for the operator, who has found out that the owner cannot read the old mailbox. No
 /// session continues, and both mailboxes are notified.
 pub async fn set_by_operator(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account: &Account,
     new: &Email,
 ) -> Result<Vec<ClaimedMail>> {
-    replace(connection, infra, account, new, None).await?;
-    let warning = address_notice::put(connection, infra, account, new, MadeBy::Operator).await?;
+    replace(connection, outbox, clock, account, new, None).await?;
+    let warning = address_notice::put(connection, outbox, account, new, MadeBy::Operator).await?;
     let step = Step::SetByOperator;
-    let notice = address_notice::put_step(connection, infra, account, new, None, step).await?;
+    let notice = address_notice::put_step(connection, outbox, account, new, None, step).await?;
     Ok([warning, notice].into_iter().flatten().collect())
 }
 
 async fn replace(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     account: &Account,
     new: &Email,
     kept: Option<Uuid>,
 ) -> Result<()> {
-    let (now, account_id) = (infra.clock.now(), &account.account_id);
+    let (now, account_id) = (clock.now(), &account.account_id);
     // Without a mail server, nothing has shown that the owner can read the new mailbox.
-    let verified = infra.outbox.mailer.is_configured().then_some(now);
+    let verified = outbox.mailer.is_configured().then_some(now);
     store::update_email(connection, account_id, new.as_str(), verified).await?;
     store::delete_address_change(connection, account_id).await?;
     store::delete_links_and_codes(connection, account_id).await?;
@@ -153,7 +157,7 @@ pub async fn withdraw(
     actor: &Actor,
 ) -> Result<()> {
     if store::update_change_withdrawn(connection, account_id, now).await? {
-        let kind = EventKind::AddressChangeCancelled;
+        let kind = ActivityKind::AddressChangeCancelled;
         events::note(connection, now, account_id, actor, kind, None).await?;
     }
     Ok(())
@@ -176,7 +180,7 @@ pub async fn apply_due(infra: &Infra) -> Result<()> {
 }
 
 async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
-    let now = infra.clock.now();
+    let (outbox, clock, now) = (&infra.outbox, &infra.clock, infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, account_id).await?;
     // A suspended account keeps its pending change: its owner could not react to it.
@@ -193,12 +197,12 @@ async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
         Some(_) => {
             withdraw(&mut transaction, now, account_id, &Actor::Service).await?;
             let step = Step::Taken;
-            address_notice::put_step(&mut transaction, infra, &account, &new, None, step).await?
+            address_notice::put_step(&mut transaction, outbox, &account, &new, None, step).await?
         }
         None => {
-            let kind = EventKind::AddressChanged;
+            let kind = ActivityKind::AddressChanged;
             events::note(&mut transaction, now, account_id, &Actor::Service, kind, None).await?;
-            take_effect(&mut transaction, infra, &account, &new, None).await?
+            take_effect(&mut transaction, outbox, clock, &account, &new, None).await?
         }
     };
     transaction.commit().await?;

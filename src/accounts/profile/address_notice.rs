@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use crate::accounts::account::Account;
 use crate::accounts::mails::facts::maker;
@@ -8,7 +8,7 @@ use crate::accounts::mails::recipient;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Outbox, Retry};
 use crate::infra::requested_language::Requested;
 use crate::infra::smtp::{Notice, NoticeLink, Recipient, RenderedMail};
 use crate::infra::templates::{Message, tr};
@@ -62,7 +62,7 @@ struct Waiting {
 /// Queues the mail about a completed change; `None` where no mail server is configured.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account: &Account,
     to: &Email,
     made_by: MadeBy,
@@ -72,12 +72,12 @@ pub async fn put(
     let recipient = recipient::of(connection, &account.email).await?;
     let (from, to) = (account.email.clone(), to.as_str().to_owned());
     let moved = Moved { from, to, recipient, made_by };
-    infra.outbox.put(connection, new, &moved).await
+    outbox.put(connection, new, &moved).await
 }
 
 pub async fn put_step(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     account: &Account,
     new_address: &Email,
     takes_effect_at: Option<DateTime<Utc>>,
@@ -87,7 +87,7 @@ pub async fn put_step(
     let new = NewMail { kind: Kind::AddressWaiting, account_id, pixel_id: None };
     let (present, address) = (account.email.clone(), new_address.as_str().to_owned());
     let waiting = Waiting { present, new: address, takes_effect_at, step };
-    infra.outbox.put(connection, new, &waiting).await
+    outbox.put(connection, new, &waiting).await
 }
 
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
@@ -111,10 +111,10 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         }
         _ => {
             let waiting = infra.outbox.secrets::<Waiting>(mail)?;
-            if waiting.step.is_pending() && !is_current(infra, mail, &waiting).await? {
+            if waiting.step.is_pending() && !is_current(&infra.pool, mail, &waiting).await? {
                 return Ok(None);
             }
-            let recipient = recipient_of(infra, &waiting).await?;
+            let recipient = recipient_of(&infra.pool, &waiting).await?;
             let (to, notice) = waiting_notice(infra.base_url(), &account_id, waiting);
             (to, recipient, notice)
         }
@@ -124,8 +124,8 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
 }
 
 /// The new mailbox gets its mail in the language of the account's owner, unless it has chosen another.
-async fn recipient_of(infra: &Infra, waiting: &Waiting) -> Result<Recipient> {
-    let mut connection = infra.pool.acquire().await?;
+async fn recipient_of(pool: &PgPool, waiting: &Waiting) -> Result<Recipient> {
+    let mut connection = pool.acquire().await?;
     let owner = recipient::of(&mut connection, &waiting.present).await?;
     match waiting.step {
         Step::AskedAtNew | Step::SetByOperator => {
@@ -136,9 +136,9 @@ async fn recipient_of(infra: &Infra, waiting: &Waiting) -> Result<Recipient> {
     }
 }
 
-async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Result<bool> {
+async fn is_current(pool: &PgPool, mail: &ClaimedMail, waiting: &Waiting) -> Result<bool> {
     let Some(account_id) = &mail.account_id else { return Ok(false) };
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let change = store::find_address_change(&mut connection, account_id).await?;
     Ok(change.is_some_and(|change| {
         change.new_address == waiting.new && Some(change.takes_effect_at) == waiting.takes_effect_at

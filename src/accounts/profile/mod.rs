@@ -13,17 +13,17 @@ use super::account::{Account, Plan, Status};
 use super::actor::Actor;
 use super::capability::Capability;
 use super::codes::account_code_order::{self, ChangeCodes, Shown, prove_change};
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::recheck::recheck;
 use super::scope::Governs;
 use super::signup::signup_request::{MAX_DISPLAY_NAME, within};
 use super::store;
 use super::tool::Tool;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result, missing_field, wrong_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
-use crate::infra::outbox::ClaimedMail;
+use crate::infra::outbox::{ClaimedMail, Outbox};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
@@ -92,7 +92,7 @@ impl Capability for ChangeAccount {
          seven days (`pending`).",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = AccountChange;
     type Output = Changed;
@@ -128,7 +128,8 @@ impl Capability for ChangeAccount {
                 };
                 moved = match change_address(
                     &mut transaction,
-                    infra,
+                    &infra.outbox,
+                    &infra.clock,
                     &caller,
                     &account,
                     &email,
@@ -148,7 +149,7 @@ impl Capability for ChangeAccount {
         }
         if let Some(name) = name.filter(|&name| name != account.display_name) {
             store::update_display_name(&mut transaction, account_id, name).await?;
-            caller.note(&mut transaction, now, account_id, EventKind::NameChanged, None).await?;
+            caller.note(&mut transaction, now, account_id, ActivityKind::NameChanged, None).await?;
         }
         let changed = store::find_account(&mut transaction, account_id).await?;
         let changed = changed.ok_or(Error::AccountNotFound)?;
@@ -171,23 +172,25 @@ struct Moved {
 /// pending change. The caller commits whatever the inner result is.
 async fn change_address(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
+    clock: &Clock,
     caller: &Caller,
     account: &Account,
     new: &Email,
     codes: &ChangeCodes<'_>,
 ) -> Result<Result<Moved>> {
     caller.require_fresh()?;
-    let shown = match prove_change(connection, infra, caller, account, new, codes).await? {
+    let shown = match prove_change(connection, outbox, clock, caller, account, new, codes).await? {
         Ok(shown) => shown,
         Err(refusal) => return Ok(Err(refusal)),
     };
     if shown == Shown::NewMailbox {
-        let mails = address_change::request(connection, infra, caller, account, new).await?;
+        let mails =
+            address_change::request(connection, outbox, clock, caller, account, new).await?;
         return Ok(Ok(Moved { mails, is_pending: true }));
     }
-    let (now, account_id) = (infra.clock.now(), &account.account_id);
-    caller.note(connection, now, account_id, EventKind::AddressChanged, None).await?;
+    let (now, account_id) = (clock.now(), &account.account_id);
+    caller.note(connection, now, account_id, ActivityKind::AddressChanged, None).await?;
     // The session of a member with another address is unaffected.
     let kept = match &caller.actor {
         Actor::Member(address) if [&*account.email, new.as_str()].contains(&&**address) => {
@@ -195,6 +198,6 @@ async fn change_address(
         }
         _ => None,
     };
-    let mail = address_change::take_effect(connection, infra, account, new, kept).await?;
+    let mail = address_change::take_effect(connection, outbox, clock, account, new, kept).await?;
     Ok(Ok(Moved { mails: mail.into_iter().collect(), is_pending: false }))
 }

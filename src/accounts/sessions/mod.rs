@@ -8,18 +8,19 @@ pub(super) mod store;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::actor::Actor;
-use super::credentials::secret_hash;
-use super::event::EventKind;
+use super::event::ActivityKind;
 use super::events;
 use super::members::member::{Member, Membership, lock_membership, membership_in, memberships_of};
 use super::scope::Scope;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::Result;
 use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{AccountId, random_text};
 
 pub use store::{delete_expired, is_alive};
@@ -82,7 +83,7 @@ pub async fn open(
         expires_at: session.expires_at,
     };
     store::insert_session(connection, &new).await?;
-    let (actor, kind) = (Actor::Member(address.to_owned()), EventKind::SignedIn);
+    let (actor, kind) = (Actor::Member(address.to_owned()), ActivityKind::SignedIn);
     events::note(connection, now, account_id, &actor, kind, Some(browser.name)).await?;
     tracing::info!(%account_id, "signed in");
     Ok(session)
@@ -106,11 +107,11 @@ pub async fn has_session(
 }
 
 /// Rotates the secret of the member's session. `None` when the session has ended.
-pub async fn rotate(infra: &Infra, member: &Member) -> Result<Option<NewSession>> {
+pub async fn rotate(pool: &PgPool, clock: &Clock, member: &Member) -> Result<Option<NewSession>> {
     let session = NewSession::ending_at(member.expires_at);
     let new_hash = secret_hash(&session.secret);
-    let mut connection = infra.pool.acquire().await?;
-    let rotation = rotation(infra, member, &new_hash);
+    let mut connection = pool.acquire().await?;
+    let rotation = rotation(clock, member, &new_hash);
     let is_rotated = store::update_secret(&mut connection, &rotation).await?;
     Ok(is_rotated.then_some(session))
 }
@@ -118,27 +119,31 @@ pub async fn rotate(infra: &Infra, member: &Member) -> Result<Option<NewSession>
 /// Makes the sign-in of the member's session recent, and rotates its secret. `None` when the session has ended.
 pub async fn renew(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     member: &Member,
 ) -> Result<Option<NewSession>> {
     let session = NewSession::ending_at(member.expires_at);
     let new_hash = secret_hash(&session.secret);
-    let rotation = rotation(infra, member, &new_hash);
+    let rotation = rotation(clock, member, &new_hash);
     let is_renewed = store::update_sign_in(connection, &rotation).await?;
     Ok(is_renewed.then_some(session))
 }
 
-fn rotation<'a>(infra: &Infra, member: &'a Member, new_hash: &'a [u8]) -> store::Rotation<'a> {
+fn rotation<'a>(clock: &Clock, member: &'a Member, new_hash: &'a [u8]) -> store::Rotation<'a> {
     let (session_id, old_hash) = (member.session_id, &*member.token_hash);
-    store::Rotation { session_id, old_hash, new_hash, now: infra.clock.now() }
+    store::Rotation { session_id, old_hash, new_hash, now: clock.now() }
 }
 
 /// Lists the accounts that the member may switch to, including the session's own. Without a mail
 /// server the address is unproven, and only the session's account is listed.
-pub async fn memberships(infra: &Infra, member: &Member) -> Result<Vec<Membership>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn memberships(
+    pool: &PgPool,
+    outbox: &Outbox,
+    member: &Member,
+) -> Result<Vec<Membership>> {
+    let mut connection = pool.acquire().await?;
     let (account_id, address) = (&member.account.account_id, &member.address);
-    match infra.outbox.mailer.is_configured() {
+    match outbox.mailer.is_configured() {
         true => memberships_of(&mut connection, address).await,
         false => {
             Ok(membership_in(&mut connection, account_id, address).await?.into_iter().collect())
@@ -163,20 +168,20 @@ pub async fn switch_to(
     let Some(membership) = membership else { return Ok(None) };
     let session = NewSession::ending_at(member.expires_at);
     let new_hash = secret_hash(&session.secret);
-    let (rotation, member_id) = (rotation(infra, member, &new_hash), membership.member_id);
+    let (rotation, member_id) = (rotation(&infra.clock, member, &new_hash), membership.member_id);
     if !store::update_account(&mut transaction, &rotation, account_id, member_id).await? {
         return Ok(None);
     }
-    let (actor, kind) = (Actor::Member(address.clone()), EventKind::AccountEntered);
+    let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::AccountEntered);
     events::note(&mut transaction, now, account_id, &actor, kind, Some(browser)).await?;
     transaction.commit().await?;
     Ok(Some(session))
 }
 
-pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
-    let now = infra.clock.now();
+pub async fn find(pool: &PgPool, clock: &Clock, secret: &str) -> Result<Option<Member>> {
+    let now = clock.now();
     let token_hash = secret_hash(secret);
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let found = store::find_session(&mut connection, &token_hash, now).await?;
     let Some((session, preferences)) = found else { return Ok(None) };
     let (account_id, address) = (&session.account_id, session.address);

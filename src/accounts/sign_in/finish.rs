@@ -1,24 +1,25 @@
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
+use super::opening::open_session;
 use super::secrets::{SIGN_IN_LIFE, code_hash};
 use super::store::{self, Row};
 use crate::accounts::access::Anybody;
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::limits::retry_after::seconds;
-use crate::accounts::mails::safety::{self, SignInMethod};
+use crate::accounts::mails::safety::SignInMethod;
 use crate::accounts::members::member::{Membership, membership_in};
-use crate::accounts::sessions::{self, Browser, Finished, has_session};
+use crate::accounts::sessions::{Browser, Finished};
 use crate::accounts::signup::confirmation::redeem;
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::MAX_WRONG_TRIES;
 
 /// Opens a session for the code in the browser with the secret of the sign-in, and ends its
@@ -40,7 +41,7 @@ pub struct SignInProof {
 impl Capability for FinishSignIn {
     const NAME: &'static str = "finish_sign_in";
     const LIMIT: Option<Limit> = Some(Limit::Codes);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = SignInProof;
     type Output = Finished;
@@ -78,20 +79,8 @@ impl Capability for FinishSignIn {
             }
         };
         store::delete_sign_in(&mut transaction, &token_hash).await?;
-        let address = &*sign_in.address;
-        let is_renewal = has_session(&mut transaction, now, &membership, address, browser).await?;
-        let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
-        let (account, name) = (&membership.account, browser.name);
-        let mail = match is_signup || is_renewal {
-            true => None,
-            false => {
-                let by = SignInMethod::Code;
-                safety::put_new_sign_in(&mut transaction, infra, account, address, name, by).await?
-            }
-        };
-        transaction.commit().await?;
-        safety::send(infra, mail);
-        Ok(Finished { session, is_renewal })
+        let (address, by) = (&sign_in.address, (!is_signup).then_some(SignInMethod::Code));
+        open_session(infra, transaction, now, &membership, address, browser, by).await
     }
 }
 
@@ -137,7 +126,7 @@ async fn confirm(
     if accounts::update_email_verified(connection, account_id, now).await? {
         accounts::delete_signup_token(connection, account_id).await?;
         if accounts::update_token_keys_revoked(connection, account_id, now).await? > 0 {
-            let (actor, kind) = (Actor::Member(account.email.clone()), EventKind::KeysRevoked);
+            let (actor, kind) = (Actor::Member(account.email.clone()), ActivityKind::KeysRevoked);
             events::note(connection, now, account_id, &actor, kind, None).await?;
         }
     }
@@ -159,10 +148,10 @@ async fn judge_signup(
     Ok(judged.map(Membership::of_own))
 }
 
-pub async fn cancel_sign_in(infra: &Infra, secret: Option<&str>) -> Result<()> {
+pub async fn cancel_sign_in(pool: &PgPool, secret: Option<&str>) -> Result<()> {
     match secret {
         Some(secret) => {
-            let mut connection = infra.pool.acquire().await?;
+            let mut connection = pool.acquire().await?;
             store::delete_sign_in(&mut connection, &secret_hash(secret)).await
         }
         None => Ok(()),

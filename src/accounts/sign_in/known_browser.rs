@@ -7,7 +7,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::config::Secret;
-use crate::infra::encryption::{Purpose, Signer};
+use crate::infra::encryption::{Purpose, TokenSigner};
 use crate::types::ids::random_text;
 use crate::types::mailbox::Mailbox;
 
@@ -27,14 +27,14 @@ impl KnownBrowser {
 }
 
 pub struct KnownBrowsers {
-    signer: Signer,
+    signer: TokenSigner,
     today: i64,
 }
 
 impl KnownBrowsers {
     pub fn new(secrets: &[Secret], now: DateTime<Utc>) -> Self {
         let today = now.timestamp() / Duration::days(1).num_seconds();
-        Self { signer: Signer::new(secrets, Purpose::KnownBrowsers), today }
+        Self { signer: TokenSigner::new(secrets, Purpose::KnownBrowsers), today }
     }
 
     pub fn find(&self, cookie: &str, mailbox: &Mailbox) -> Option<KnownBrowser> {

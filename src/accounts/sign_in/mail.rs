@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store::{self, Destination};
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::mails::recipient;
 use crate::accounts::members::member::{Membership, member_of, membership_in};
@@ -124,7 +124,7 @@ async fn has_signed_in(
     membership: &Membership,
     email: &Email,
 ) -> Result<bool> {
-    let (account_id, kind) = (&membership.account.account_id, EventKind::SignedIn);
+    let (account_id, kind) = (&membership.account.account_id, ActivityKind::SignedIn);
     let newest = accounts::list_newest_of_kind(connection, account_id, kind).await?;
     Ok(newest.iter().any(|(actor, _)| actor == email.as_str()))
 }

@@ -3,9 +3,11 @@
 //! guesser's own sign-ins. Known and unknown addresses get the same answer after the same work; looking an
 //! address up and mailing happen afterwards, in a separate task.
 
+pub mod attempt;
 pub mod finish;
 pub mod known_browser;
 pub mod mail;
+pub mod opening;
 pub mod pending;
 pub mod proof;
 pub mod renewal;

@@ -1,4 +1,4 @@
-use crate::infra::Infra;
+use crate::infra::outbox::Outbox;
 
 /// How people prove who they are to this service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,19 +10,18 @@ pub enum Proof {
 }
 
 impl Proof {
-    pub fn of(infra: &Infra) -> Self {
-        if infra.outbox.mailer.is_configured() { Self::Mail } else { Self::Key }
+    pub fn of(outbox: &Outbox) -> Self {
+        if outbox.mailer.is_configured() { Self::Mail } else { Self::Key }
     }
 }
 
 /// Whether accounts can be opened in the console: with a mail, or without one where nobody but the
 /// machine's own people come.
-pub fn takes_signups(infra: &Infra) -> bool {
-    Proof::of(infra) == Proof::Mail || is_loopback(infra)
+pub fn takes_signups(outbox: &Outbox, base_host: &str) -> bool {
+    Proof::of(outbox) == Proof::Mail || is_loopback(base_host)
 }
 
-fn is_loopback(infra: &Infra) -> bool {
-    let host = infra.base_host();
+fn is_loopback(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
     host == "localhost"
         || host.ends_with(".localhost")

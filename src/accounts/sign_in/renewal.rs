@@ -11,14 +11,15 @@ pub async fn renew(infra: &Infra, member: &Member, code: &str) -> Result<NewSess
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, &member.account.account_id).await?;
     account.ok_or(Error::SignInRequired)?;
-    let renewed = match prove_member(&mut transaction, infra, member, code).await? {
-        Ok(()) => sessions::renew(&mut transaction, infra, member).await?,
-        Err(error) => {
-            // The wrong try is counted even though the request fails.
-            transaction.commit().await?;
-            return Err(error);
-        }
-    };
+    let renewed =
+        match prove_member(&mut transaction, &infra.outbox, &infra.clock, member, code).await? {
+            Ok(()) => sessions::renew(&mut transaction, &infra.clock, member).await?,
+            Err(error) => {
+                // The wrong try is counted even though the request fails.
+                transaction.commit().await?;
+                return Err(error);
+            }
+        };
     transaction.commit().await?;
     renewed.ok_or(Error::SignInRequired)
 }

@@ -1,6 +1,6 @@
 use chrono::Duration;
 
-use crate::accounts::credentials::secret_hash;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{random_code, random_text};
 
 pub const SIGN_IN_LIFE: Duration = Duration::minutes(15);

@@ -3,10 +3,13 @@
 //! an account exists, so the work before it is the same: one mail is counted and one sign-in is stored.
 //! Everything else happens afterwards, in a separate task.
 
+use sqlx::PgPool;
+
+use super::attempt::{StartedSignIn, insert};
 use super::mail::{self, Counting};
 use super::proof::{Proof, takes_signups};
 use super::secrets::Secrets;
-use super::start::{StartSignIn, StartedSignIn, insert};
+use super::start::StartSignIn;
 use crate::accounts::access::{Credentials, Presented};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::limits::mailbox;
@@ -17,6 +20,7 @@ use crate::accounts::signup::email_verification::VERIFICATION_LIFE;
 use crate::accounts::signup::signup_request::{Signup, SignupRequest};
 use crate::accounts::signup::{CreateAccount, OpenedAccount, confirmation, link_token};
 use crate::accounts::{sessions, signup};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::{Client, Limit};
@@ -28,7 +32,7 @@ pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
     let email = &signup.email;
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
     let mut transaction = infra.pool.begin().await?;
-    mailbox::admit(&mut transaction, infra, now, email, too_many).await?;
+    mailbox::admit(&mut transaction, &infra.outbox, now, email, too_many).await?;
     insert(&mut transaction, &secrets, email, None, now + VERIFICATION_LIFE).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
@@ -73,7 +77,7 @@ pub enum SignUpStep {
 impl Capability for SignUp {
     const NAME: &'static str = "sign_up";
     const INVALID_INPUT: InvalidInput = CreateAccount::INVALID_INPUT;
-    type Part = Accounts;
+    type Service = Accounts;
     type Access = Presented;
     type Input = SignUpRequest;
     type Output = SignUpStep;
@@ -89,7 +93,7 @@ impl Capability for SignUp {
         SignUpRequest { email, display_name, browser, former }: SignUpRequest,
     ) -> Result<SignUpStep> {
         let infra = &accounts.infra;
-        if !takes_signups(infra) {
+        if !takes_signups(&infra.outbox, &infra.base_host()) {
             return Err(Error::NotFound);
         }
         let request = SignupRequest {
@@ -99,26 +103,27 @@ impl Capability for SignUp {
             code: None,
         };
         Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
-        if Proof::of(infra) == Proof::Mail {
+        if Proof::of(&infra.outbox) == Proof::Mail {
             let signup = request.check()?;
             return start(infra, signup).await.map(SignUpStep::Code);
         }
         let opened = CreateAccount::run(accounts, false, request).await?;
         let browser = Browser { name: &browser, former: former.as_deref() };
-        confirm_at_once(infra, opened, browser).await.map(SignUpStep::SignedIn)
+        confirm_at_once(&infra.pool, &infra.clock, opened, browser).await.map(SignUpStep::SignedIn)
     }
 }
 
 /// Confirms the address with the link in the answer, if no mail is sent.
 async fn confirm_at_once(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     opened: OpenedAccount,
     browser: Browser<'_>,
 ) -> Result<NewSession> {
     let link = opened.verification_url.unwrap_or_default();
-    let account = confirmation::confirm_by_link(infra, &link_token::of_link(&link)?).await?;
-    let (now, email) = (infra.clock.now(), &account.email);
-    let mut transaction = infra.pool.begin().await?;
+    let account = confirmation::confirm_by_link(pool, clock, &link_token::of_link(&link)?).await?;
+    let (now, email) = (clock.now(), &account.email);
+    let mut transaction = pool.begin().await?;
     let membership = lock_membership(&mut transaction, &account.account_id, email).await?;
     let membership = membership.ok_or(Error::AccountNotFound)?;
     let session = sessions::open(&mut transaction, now, &membership, email, browser).await?;

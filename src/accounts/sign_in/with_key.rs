@@ -20,7 +20,7 @@ pub struct OfBrowser {
 
 impl Capability for SignInWithKey {
     const NAME: &'static str = "sign_in_with_key";
-    type Part = Infra;
+    type Service = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OfBrowser;
     type Output = NewSession;
@@ -30,7 +30,7 @@ impl Capability for SignInWithKey {
     }
 
     async fn run(infra: &Infra, caller: Caller, of: OfBrowser) -> Result<NewSession> {
-        if Proof::of(infra) != Proof::Key {
+        if Proof::of(&infra.outbox) != Proof::Key {
             return Err(Error::NotFound);
         }
         let now = infra.clock.now();

@@ -46,7 +46,7 @@ impl Capability for ShowAccount {
         "Tells an account's status and plan, and whether its address is confirmed. Needs the \
          signup token; with a key, `whoami` tells more.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = SignupToken;
     type Input = OfAccount;
     type Output = AccountView;
@@ -56,7 +56,7 @@ impl Capability for ShowAccount {
         token: Option<String>,
         OfAccount { account_id }: OfAccount,
     ) -> Result<AccountView> {
-        let account_id = AccountId::parse(&account_id).ok_or(Error::SignupTokenRequired)?;
+        let account_id = account_id.into_id().ok_or(Error::SignupTokenRequired)?;
         let mut connection = infra.pool.acquire().await?;
         let now = infra.clock.now();
         let account =

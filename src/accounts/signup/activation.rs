@@ -27,7 +27,7 @@ pub struct ActivateAccount;
 
 impl Capability for ActivateAccount {
     const NAME: &'static str = "activate_account";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActivatingKey<Governs>;
     type Input = OfAccount;
     type Output = Activated;

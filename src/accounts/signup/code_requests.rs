@@ -6,14 +6,13 @@
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use super::code_pause::key_of;
 use super::confirmation_mail;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
 use crate::accounts::access::Anybody;
 use crate::accounts::capability::Capability;
-use crate::accounts::limits::buckets::BucketKey;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
 use crate::accounts::store::{self, CodeRequests};
@@ -23,7 +22,6 @@ use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::{Attempt, Kind, Retry};
 use crate::types::email::Email;
-use crate::types::mailbox::Mailbox;
 
 /// The limit of codes per mailbox and UTC day. The code of the sign-up does not count.
 const CODES_PER_DAY: i32 = 5;
@@ -44,10 +42,6 @@ pub struct CodeSent {
     pub sent: bool,
 }
 
-pub fn key_of(email: &Email) -> BucketKey {
-    BucketKey::code_requests(&Mailbox::of(email))
-}
-
 /// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
 /// since a code also brings a new signup token.
 pub struct ResendCode;
@@ -61,7 +55,7 @@ impl Capability for ResendCode {
          or not.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = CodeRequest;
     type Output = CodeSent;
@@ -84,7 +78,7 @@ impl Capability for ResendCode {
         let requests = count_request(before, now)?;
         store::update_code_requests(&mut transaction, key.as_bytes(), &requests).await?;
         let too_many = |retry_after| Error::CodeTooSoon { retry_after };
-        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
         transaction.commit().await?;
         infra.spawn(|infra| async move {
             if let Err(error) = mail_code(&infra, &email).await {
@@ -115,7 +109,8 @@ async fn mail_code(infra: &Infra, email: &Email) -> Result<()> {
     let account_id = &account.account_id;
     let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
     let kind = Kind::Code;
-    let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
+    let mail =
+        confirmation_mail::put(&mut transaction, &infra.outbox, kind, account_id, &verification);
     let mail = mail.await?;
     transaction.commit().await?;
     if let Some(mail) = &mail
@@ -123,27 +118,9 @@ async fn mail_code(infra: &Infra, email: &Email) -> Result<()> {
     {
         let mut transaction = infra.pool.begin().await?;
         if infra.outbox.cancel(&mut transaction, mail).await? {
-            confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+            confirmation_mail::give_back(&mut transaction, &infra.outbox, mail).await?;
             transaction.commit().await?;
         }
     }
     Ok(())
-}
-
-pub async fn start_code_pause(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    email: &Email,
-) -> Result<()> {
-    let key = key_of(email);
-    let before = store::lock_code_requests(connection, key.as_bytes()).await?;
-    let requests = CodeRequests { last_sent_at: now, ..before };
-    store::update_code_requests(connection, key.as_bytes(), &requests).await
-}
-
-pub async fn end_code_pause(connection: &mut PgConnection, email: &Email) -> Result<()> {
-    let key = key_of(email);
-    let before = store::lock_code_requests(connection, key.as_bytes()).await?;
-    let requests = CodeRequests { last_sent_at: DateTime::UNIX_EPOCH, ..before };
-    store::update_code_requests(connection, key.as_bytes(), &requests).await
 }

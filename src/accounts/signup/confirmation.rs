@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
 use super::email_verification::{CodeUse, try_code};
@@ -10,14 +10,16 @@ use crate::accounts::account::{Account, Status};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{
-    ApiKey, KeyOrigin, KeyTerms, account_of_signup_token, issue_api_key, secret_hash,
+    ApiKey, KeyOrigin, KeyTerms, account_of_signup_token, issue_api_key,
 };
 use crate::accounts::input::{OfLink, OnAccount};
 use crate::accounts::store;
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
+use crate::infra::secret_hash::secret_hash;
 use crate::once;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
@@ -36,9 +38,9 @@ impl From<Account> for Confirmed {
 }
 
 /// Confirms by the link. Idempotent.
-pub async fn confirm_by_link(infra: &Infra, token: &str) -> Result<Account> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
+pub async fn confirm_by_link(pool: &PgPool, clock: &Clock, token: &str) -> Result<Account> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
     let account_id = valid_link(&mut transaction, now, token).await?;
     store::update_email_verified(&mut transaction, &account_id, now).await?;
     let account = store::find_account(&mut transaction, &account_id).await?;
@@ -47,9 +49,9 @@ pub async fn confirm_by_link(infra: &Infra, token: &str) -> Result<Account> {
 }
 
 /// Finds the account that the link would confirm, without any effect.
-pub async fn find_link_account(infra: &Infra, token: &str) -> Result<Account> {
-    let mut connection = infra.pool.acquire().await?;
-    let account_id = valid_link(&mut connection, infra.clock.now(), token).await?;
+pub async fn find_link_account(pool: &PgPool, clock: &Clock, token: &str) -> Result<Account> {
+    let mut connection = pool.acquire().await?;
+    let account_id = valid_link(&mut connection, clock.now(), token).await?;
     let account = store::find_account(&mut connection, &account_id).await?;
     account.ok_or(Error::VerificationLinkNotFound)
 }
@@ -106,7 +108,7 @@ impl Capability for ConfirmByCode {
          first confirmation also gives the API key, once.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Codes);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = OnAccount<ConfirmRequest>;
     type Output = Confirmation;
@@ -123,10 +125,9 @@ impl Capability for ConfirmByCode {
     async fn run(
         infra: &Infra,
         (): (),
-        account: OnAccount<ConfirmRequest>,
+        OnAccount { account_id, input: request }: OnAccount<ConfirmRequest>,
     ) -> Result<Confirmation> {
-        let account_id = &account.id()?;
-        let request = &account.input;
+        let account_id = &account_id.into_id().ok_or(Error::AccountNotFound)?;
         let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
         let signup_token = present(request.signup_token.as_deref());
         let now = infra.clock.now();
@@ -147,7 +148,7 @@ impl Capability for ConfirmByCode {
         };
         let key = first_key(&mut transaction, now, &account, signup_token).await?;
         let confirmed = confirmation(&account, false, key);
-        once::keep(infra, &mut transaction, Some(200), &confirmed).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &confirmed).await?;
         transaction.commit().await?;
         Ok(confirmed)
     }
@@ -211,7 +212,7 @@ impl Capability for ConfirmByLink {
         "Confirms the address with the link that was mailed or returned as `verification_url`. \
          After it, `issue_api_key` with the signup token gives the first key.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = OfLink;
     type Output = Confirmed;
@@ -225,6 +226,6 @@ impl Capability for ConfirmByLink {
     }
 
     async fn run(infra: &Infra, (): (), link: OfLink) -> Result<Confirmed> {
-        confirm_by_link(infra, &link.token()?).await.map(Confirmed::from)
+        confirm_by_link(&infra.pool, &infra.clock, &link.token()?).await.map(Confirmed::from)
     }
 }

@@ -8,8 +8,8 @@ use crate::accounts::mails::recipient;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::has_newer_undecided;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, NewMail, Retry};
+use crate::infra::outbox::{Outbox, has_newer_undecided};
 use crate::infra::smtp::RenderedMail;
 use crate::infra::templates::tr;
 use crate::types::email::Email;
@@ -18,13 +18,13 @@ use crate::types::ids::AccountId;
 /// Queues the mail; `None` where no mail server is configured. The caller has counted it against the mailbox.
 pub async fn put(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     kind: Kind,
     account_id: &AccountId,
     verification: &EmailVerification,
 ) -> Result<Option<ClaimedMail>> {
     let new = NewMail { kind, account_id: Some(account_id), pixel_id: None };
-    infra.outbox.put(connection, new, verification).await
+    outbox.put(connection, new, verification).await
 }
 
 pub async fn attempt(infra: &Infra, mail: &ClaimedMail, retry: Retry) -> Attempt {
@@ -35,12 +35,12 @@ pub async fn attempt(infra: &Infra, mail: &ClaimedMail, retry: Retry) -> Attempt
 /// and the mail is not counted.
 pub async fn give_back(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     mail: &ClaimedMail,
 ) -> Result<()> {
     let Some(account_id) = &mail.account_id else { return Ok(()) };
     let Some(account) = store::find_account(connection, account_id).await? else { return Ok(()) };
-    let verification = infra.outbox.secrets::<EmailVerification>(mail)?;
+    let verification = outbox.secrets::<EmailVerification>(mail)?;
     verification.take_back(connection, account_id).await?;
     mailbox::give_back(connection, &Email::parse(&account.email)?).await
 }
@@ -73,8 +73,8 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         subject: tr("{{ code }} is your Assent code").with("code", code),
         values: json!({
             "account": Introduction::from(&account),
-            "verification_url": verification.url(infra),
-            "disown_url": verification.reject_signup_url(infra),
+            "verification_url": verification.url(infra.base_url()),
+            "disown_url": verification.reject_signup_url(infra.base_url()),
             "code": code,
             "base_url": infra.base_url(),
         }),

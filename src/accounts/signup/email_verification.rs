@@ -4,12 +4,11 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::limits::retry_after::seconds;
 use crate::accounts::store::{self, ConfirmationCode};
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::requested_language::Requested;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code, random_text};
 
 pub const VERIFICATION_LIFE: Duration = Duration::hours(24);
@@ -55,8 +54,8 @@ impl EmailVerification {
         store::update_code_brought_back(connection, account_id, &hash, replaced).await
     }
 
-    pub fn url(&self, infra: &Infra) -> String {
-        format!("{}/v1/email/verify?token={}", infra.base_url(), self.link_token)
+    pub fn url(&self, base_url: &str) -> String {
+        format!("{base_url}/v1/email/verify?token={}", self.link_token)
     }
 
     pub fn code(&self) -> &str {
@@ -68,8 +67,8 @@ impl EmailVerification {
         self.requested
     }
 
-    pub fn reject_signup_url(&self, infra: &Infra) -> String {
-        format!("{}/v1/email/disown?token={}", infra.base_url(), self.link_token)
+    pub fn reject_signup_url(&self, base_url: &str) -> String {
+        format!("{base_url}/v1/email/disown?token={}", self.link_token)
     }
 
     pub async fn is_current(

@@ -1,5 +1,6 @@
 pub mod account_view;
 pub mod activation;
+pub mod code_pause;
 pub mod code_requests;
 pub mod confirmation;
 pub mod confirmation_mail;
@@ -14,10 +15,10 @@ pub mod token_renewal;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
-use self::code_requests::{end_code_pause, start_code_pause};
+use self::code_pause::{end_code_pause, start_code_pause};
 use self::email_verification::EmailVerification;
 use self::signup_request::{Signup, SignupRequest};
 use super::access::{Access, AnyKey, Credentials};
@@ -34,7 +35,7 @@ use super::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Outbox, Retry};
 use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
@@ -114,7 +115,7 @@ impl Capability for CreateAccount {
     ));
     const ACCEPTS: Accepts = Accepts::OperatorKey;
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Accounts;
+    type Service = Accounts;
     type Access = SigningUp;
     type Input = SignupRequest;
     type Output = OpenedAccount;
@@ -153,11 +154,11 @@ impl Capability for CreateAccount {
                 (Some(key), None)
             }
             false => {
-                admit_mail(&mut transaction, infra, now, &signup.email).await?;
+                admit_mail(&mut transaction, &infra.outbox, now, &signup.email).await?;
                 let kind = Kind::Confirmation;
                 let mail = confirmation_mail::put(
                     &mut transaction,
-                    infra,
+                    &infra.outbox,
                     kind,
                     &account_id,
                     &verification,
@@ -171,13 +172,13 @@ impl Capability for CreateAccount {
             signup_token: token.expose().to_owned(),
             external_user_id: signup.external_user_id,
             email_verified: false,
-            verification_url: mail.is_none().then(|| verification.url(infra)),
+            verification_url: mail.is_none().then(|| verification.url(infra.base_url())),
             prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
             api_key: api_key.map(|key| key.expose().to_owned()),
             account_id,
         };
         let status = mail.is_none().then_some(201);
-        once::keep(infra, &mut transaction, status, &opened).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, status, &opened).await?;
         transaction.commit().await?;
 
         let account_id = &opened.account_id;
@@ -203,7 +204,8 @@ pub async fn open_for_sign_in(
     start_code_pause(&mut transaction, now, &signup.email).await?;
     let verification = EmailVerification::issue(&mut transaction, now, &account_id).await?;
     let kind = Kind::Confirmation;
-    let mail = confirmation_mail::put(&mut transaction, infra, kind, &account_id, &verification);
+    let mail =
+        confirmation_mail::put(&mut transaction, &infra.outbox, kind, &account_id, &verification);
     let mail = mail.await?;
     sign_ins::update_account(&mut transaction, sign_in_token_hash, &account_id).await?;
     transaction.commit().await?;
@@ -260,13 +262,13 @@ async fn take_claimed_id(
 
 async fn admit_mail(
     connection: &mut PgConnection,
-    infra: &Infra,
+    outbox: &Outbox,
     now: DateTime<Utc>,
     email: &Email,
 ) -> Result<()> {
     start_code_pause(connection, now, email).await?;
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    mailbox::admit(connection, infra, now, email, too_many).await
+    mailbox::admit(connection, outbox, now, email, too_many).await
 }
 
 async fn mail_or_undo(
@@ -277,7 +279,7 @@ async fn mail_or_undo(
     retry: Retry,
 ) -> Result<()> {
     if confirmation_mail::attempt(infra, mail, retry).await == Attempt::Failed
-        && undo_signup(infra, account_id, email, mail).await?
+        && undo_signup(&infra.pool, &infra.outbox, account_id, email, mail).await?
     {
         return Err(Error::ConfirmationMailFailed);
     }
@@ -286,16 +288,17 @@ async fn mail_or_undo(
 
 /// Deletes the account, its mail and its counts; returns `false` when another attempt is sending the mail.
 async fn undo_signup(
-    infra: &Infra,
+    pool: &PgPool,
+    outbox: &Outbox,
     account_id: &AccountId,
     email: &Email,
     mail: &ClaimedMail,
 ) -> Result<bool> {
-    let mut transaction = infra.pool.begin().await?;
-    if !infra.outbox.cancel(&mut transaction, mail).await? {
+    let mut transaction = pool.begin().await?;
+    if !outbox.cancel(&mut transaction, mail).await? {
         return Ok(false);
     }
-    store::delete_account(&mut transaction, account_id).await?;
+    store::erasure::delete_account(&mut transaction, account_id).await?;
     end_code_pause(&mut transaction, email).await?;
     mailbox::give_back(&mut transaction, email).await?;
     once::take_back(&mut transaction).await?;

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
 use super::confirmation_mail;
@@ -17,7 +17,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Outbox, Retry};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text_enum::text_enum;
@@ -50,7 +50,7 @@ impl Capability for ResendConfirmation {
         "Mails the confirmation code and link once more, at most once a minute.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = SignupToken;
     type Input = OfAccount;
     type Output = Resent;
@@ -77,22 +77,28 @@ impl Capability for ResendConfirmation {
         let sent_before = claim_mail(&mut transaction, now, account_id).await?;
         let email = Email::parse(&account.email)?;
         let too_many = |retry_after| Error::ConfirmationMailTooSoon { retry_after };
-        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
         let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
         let kind = Kind::Confirmation;
-        let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
+        let mail = confirmation_mail::put(
+            &mut transaction,
+            &infra.outbox,
+            kind,
+            account_id,
+            &verification,
+        );
         let mail = mail.await?;
         transaction.commit().await?;
         if let Some(mail) = &mail
             && confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await
                 == Attempt::Failed
         {
-            undo(infra, mail, account_id, sent_before).await?;
+            undo(&infra.pool, &infra.outbox, mail, account_id, sent_before).await?;
         }
         Ok(Resent {
             sent: true,
             status: ResendStatus::Sent,
-            verification_url: mail.is_none().then(|| verification.url(infra)),
+            verification_url: mail.is_none().then(|| verification.url(infra.base_url())),
         })
     }
 }
@@ -115,17 +121,18 @@ async fn claim_mail(
 /// Ends the pause and restores the previous code when a mail could not be sent. A mail that another
 /// attempt is sending is left alone.
 async fn undo(
-    infra: &Infra,
+    pool: &PgPool,
+    outbox: &Outbox,
     mail: &ClaimedMail,
     account_id: &AccountId,
     sent_before: Option<DateTime<Utc>>,
 ) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
-    if !infra.outbox.cancel(&mut transaction, mail).await? {
+    let mut transaction = pool.begin().await?;
+    if !outbox.cancel(&mut transaction, mail).await? {
         return Ok(());
     }
     store::update_confirmation_mailed_at(&mut transaction, account_id, sent_before).await?;
-    confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+    confirmation_mail::give_back(&mut transaction, outbox, mail).await?;
     transaction.commit().await?;
     Err(Error::ConfirmationMailFailed)
 }

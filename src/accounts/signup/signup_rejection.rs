@@ -5,20 +5,21 @@
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
 use crate::accounts::access::Anybody;
 use crate::accounts::account::Account;
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::input::OfLink;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::members::membership_end;
 use crate::accounts::store::{self, erasure};
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::AccountId;
 
 /// How long after its start a checkout may be paid: the provider's page is open for a day, and may
@@ -39,23 +40,31 @@ pub struct RejectableSignup {
 }
 
 /// Finds the account that the link would close, without any effect.
-pub async fn find_rejectable(infra: &Infra, link_token: &str) -> Result<RejectableSignup> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find_rejectable(
+    pool: &PgPool,
+    clock: &Clock,
+    link_token: &str,
+) -> Result<RejectableSignup> {
+    let mut connection = pool.acquire().await?;
     let account_id = account_of_link(&mut connection, link_token).await?;
     let account = store::find_account(&mut connection, &account_id).await?;
     let account = account.ok_or(Error::DisownLinkNotFound)?;
-    let in_use = is_in_use(infra, &mut connection, &account).await?;
+    let in_use = is_in_use(clock, &mut connection, &account).await?;
     Ok(RejectableSignup { account: Introduction::from(&account), in_use })
 }
 
 /// Deletes the account of the link with its credentials, so that its address can sign up again.
-pub async fn reject_signup(infra: &Infra, link_token: &str) -> Result<RejectedSignup> {
-    let mut transaction = infra.pool.begin().await?;
+pub async fn reject_signup(
+    pool: &PgPool,
+    clock: &Clock,
+    link_token: &str,
+) -> Result<RejectedSignup> {
+    let mut transaction = pool.begin().await?;
     let account_id = account_of_link(&mut transaction, link_token).await?;
     // Creating a pixel and paying lock the same row, so they are seen here or find no account.
     let account = store::lock_account(&mut transaction, &account_id).await?;
     let account = account.ok_or(Error::DisownLinkNotFound)?;
-    if is_in_use(infra, &mut transaction, &account).await? {
+    if is_in_use(clock, &mut transaction, &account).await? {
         return Err(Error::AccountInUse);
     }
     membership_end::end_all(&mut transaction, &account).await?;
@@ -71,11 +80,11 @@ async fn account_of_link(connection: &mut PgConnection, link_token: &str) -> Res
 }
 
 async fn is_in_use(
-    infra: &Infra,
+    clock: &Clock,
     connection: &mut PgConnection,
     account: &Account,
 ) -> Result<bool> {
-    let checkouts_since = infra.clock.now() - CHECKOUT_LIFE;
+    let checkouts_since = clock.now() - CHECKOUT_LIFE;
     erasure::is_in_use(connection, &account.account_id, checkouts_since).await
 }
 
@@ -89,7 +98,7 @@ impl Capability for DisownAccount {
          me\". Takes either link of the confirmation mail. Only while the account has no pixel \
          and has not paid; of any other, `renew_signup_token` ends the keys.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = OfLink;
     type Output = RejectedSignup;
@@ -99,6 +108,6 @@ impl Capability for DisownAccount {
     }
 
     async fn run(infra: &Infra, (): (), link: OfLink) -> Result<RejectedSignup> {
-        reject_signup(infra, &link.token()?).await
+        reject_signup(&infra.pool, &infra.clock, &link.token()?).await
     }
 }

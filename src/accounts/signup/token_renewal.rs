@@ -7,7 +7,7 @@ use crate::accounts::access::Anybody;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::issue_signup_token;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::input::OnAccount;
 use crate::accounts::tool::Tool;
 use crate::accounts::{events, store};
@@ -17,7 +17,6 @@ use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::once;
 use crate::types::email::Email;
-use crate::types::ids::AccountId;
 use crate::types::text::present;
 
 /// What proves that the caller reads the account's mail.
@@ -55,7 +54,7 @@ impl Capability for RenewSignupToken {
          and with it every key that stems from it.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Codes);
-    type Part = Infra;
+    type Service = Infra;
     type Access = Anybody;
     type Input = OnAccount<RenewalRequest>;
     type Output = RenewedToken;
@@ -76,7 +75,7 @@ impl Capability for RenewSignupToken {
     ) -> Result<RenewedToken> {
         let email = Email::required(input.email.as_deref())?;
         let code = present(input.code.as_deref()).ok_or_else(|| missing_field("code"))?;
-        let account_id = &AccountId::parse(&account_id).ok_or(Error::InvalidCode)?;
+        let account_id = &account_id.into_id().ok_or(Error::InvalidCode)?;
         let now = infra.clock.now();
         let mut transaction = infra.pool.begin().await?;
         let account =
@@ -95,7 +94,7 @@ impl Capability for RenewSignupToken {
         // The older token may be with somebody who cannot read the mail.
         let ended = store::update_token_keys_revoked(&mut transaction, account_id, now).await?;
         if ended > 0 {
-            let (actor, kind) = (&Actor::SignupToken, EventKind::KeysRevoked);
+            let (actor, kind) = (&Actor::SignupToken, ActivityKind::KeysRevoked);
             events::note(&mut transaction, now, account_id, actor, kind, None).await?;
         }
         let token = issue_signup_token(&mut transaction, now, account_id).await?;
@@ -103,7 +102,7 @@ impl Capability for RenewSignupToken {
             signup_token: token.expose().to_owned(),
             expires_at: Timestamp(token.expires_at),
         };
-        once::keep(infra, &mut transaction, Some(200), &renewed).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &renewed).await?;
         transaction.commit().await?;
         tracing::info!(%account_id, ended_keys = ended, "signup token renewed");
         Ok(renewed)

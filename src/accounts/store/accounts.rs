@@ -1,10 +1,8 @@
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
-use super::events::delete_events_of;
 use crate::accounts::account::{Account, Plan, Status, TRIAL};
 use crate::error::Result;
-use crate::infra::outbox;
 use crate::types::ids::AccountId;
 
 pub struct NewAccount<'a> {
@@ -242,13 +240,4 @@ pub async fn list_deleting(connection: &mut PgConnection) -> Result<Vec<AccountI
     .fetch_all(connection)
     .await?;
     Ok(account_ids.into_iter().map(AccountId::from).collect())
-}
-
-pub async fn delete_account(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
-    outbox::delete_mails_of_accounts(connection, &[account_id.to_string()]).await?;
-    delete_events_of(connection, &[account_id.to_string()]).await?;
-    query!("DELETE FROM accounts WHERE account_id = $1", account_id.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
 }

@@ -52,6 +52,15 @@ pub async fn delete_account_and_credentials(
     })
 }
 
+pub async fn delete_account(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
+    outbox::delete_mails_of_accounts(connection, &[account_id.to_string()]).await?;
+    delete_events_of(connection, &[account_id.to_string()]).await?;
+    query!("DELETE FROM accounts WHERE account_id = $1", account_id.as_str())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 pub async fn delete_code_requests(
     connection: &mut PgConnection,
     address_hash: &[u8],

@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
 
-use crate::accounts::event::{EventKind, EventView};
+use crate::accounts::event::{ActivityKind, EventView};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::types::ids::AccountId;
@@ -11,7 +11,7 @@ pub struct NewEvent<'a> {
     pub event_id: Uuid,
     pub account_id: &'a AccountId,
     pub happened_at: DateTime<Utc>,
-    pub kind: EventKind,
+    pub kind: ActivityKind,
     pub actor: &'a str,
     pub subject: Option<&'a str>,
 }
@@ -107,7 +107,7 @@ pub async fn list_actors(
 pub async fn list_newest_of_kind(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    kind: EventKind,
+    kind: ActivityKind,
 ) -> Result<Vec<(String, DateTime<Utc>)>> {
     let rows = query!(
         "SELECT actor, max(happened_at) AS \"happened_at!\" FROM account_events
@@ -133,7 +133,7 @@ pub async fn delete_events_of(
 pub async fn count_events_since(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    kind: EventKind,
+    kind: ActivityKind,
     since: DateTime<Utc>,
 ) -> Result<i64> {
     let count = query_scalar!(

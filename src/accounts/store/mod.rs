@@ -1,15 +1,16 @@
 mod account_codes;
-mod accounts;
+pub mod accounts;
 mod address_changes;
 mod client_invitations;
 pub mod erasure;
-mod events;
+pub mod events;
 mod grants;
 mod key_expiry;
+pub mod key_uses;
 mod keys;
 pub mod mailboxes;
-mod members;
-mod sites;
+pub mod members;
+pub mod sites;
 mod states;
 mod verifications;
 
@@ -22,6 +23,5 @@ pub use grants::*;
 pub use key_expiry::*;
 pub use keys::*;
 pub use members::*;
-pub use sites::*;
 pub use states::*;
 pub use verifications::*;

@@ -34,7 +34,7 @@ refusals!(CancelRefusals or page: [Body<64>, Infra] VerificationTokenRequired, A
 #[get("/v1/email/address-change")]
 async fn ask_whether_to_cancel(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
-    Ok(page(&address_cancelling::find(&app.infra, token).await?, token))
+    Ok(page(&address_cancelling::find(&app.infra.pool, &app.infra.clock, token).await?, token))
 }
 
 /// The form of the page.
@@ -64,7 +64,9 @@ async fn cancel(app: &State<App>, query: Query, body: Body) -> Result<Page> {
     let given = form.get("token").map(String::as_str).or_else(|| query.get("token"));
     let token = link_token::required(given)?;
     let end_asker = form.get("end_asker").is_some_and(|value| value == "yes");
-    Ok(cancelled_page(&address_cancelling::cancel(&app.infra, token, end_asker).await?))
+    Ok(cancelled_page(
+        &address_cancelling::cancel(&app.infra.pool, &app.infra.clock, token, end_asker).await?,
+    ))
 }
 
 fn page(found: &Cancellable, token: &str) -> Page {

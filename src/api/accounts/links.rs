@@ -56,8 +56,8 @@ impl IntoResponses for VerifyRefusals {
 async fn verify(app: &State<App>, query: Query, head: IsHead) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
     let account = match head.0 {
-        true => confirmation::find_link_account(&app.infra, token).await?,
-        false => confirmation::confirm_by_link(&app.infra, token).await?,
+        true => confirmation::find_link_account(&app.infra.pool, &app.infra.clock, token).await?,
+        false => confirmation::confirm_by_link(&app.infra.pool, &app.infra.clock, token).await?,
     };
     Ok(confirmed_page(&Introduction::from(&account), token))
 }
@@ -84,8 +84,8 @@ async fn ask_whether_to_disown(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
     Ok(disown_page(
         200,
-        &app.infra,
-        &signup_rejection::find_rejectable(&app.infra, token).await?,
+        app.infra.base_url(),
+        &signup_rejection::find_rejectable(&app.infra.pool, &app.infra.clock, token).await?,
         token,
     ))
 }
@@ -121,11 +121,17 @@ struct DisownForm {
 async fn reject_signup(app: &State<App>, html: WantsHtml, body: Body) -> Result<Page> {
     let form = body.form();
     let token = link_token::required(form.get("token").map(String::as_str))?;
-    match signup_rejection::reject_signup(&app.infra, token).await {
+    match signup_rejection::reject_signup(&app.infra.pool, &app.infra.clock, token).await {
         Ok(closed) => Ok(closed_page(closed.account_id.as_str())),
         Err(Error::AccountInUse) if html.0 => {
-            let found = signup_rejection::find_rejectable(&app.infra, token).await?;
-            Ok(disown_page(409, &app.infra, &RejectableSignup { in_use: true, ..found }, token))
+            let found =
+                signup_rejection::find_rejectable(&app.infra.pool, &app.infra.clock, token).await?;
+            Ok(disown_page(
+                409,
+                app.infra.base_url(),
+                &RejectableSignup { in_use: true, ..found },
+                token,
+            ))
         }
         Err(error) => Err(error),
     }
@@ -137,10 +143,10 @@ fn confirmed_page(account: &Introduction, token: &str) -> Page {
     Page::ok(Template::render("pages/confirmed.html", content))
 }
 
-fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str) -> Page {
+fn disown_page(status: u16, base_url: &str, found: &RejectableSignup, token: &str) -> Page {
     let heading = tr("Did you not sign up?");
     let RejectableSignup { account, in_use } = found;
-    let api = infra.base_url();
+    let api = base_url;
     let content = context! { base_url: "", page_title: heading, account, in_use, api, token };
     Page::with_status(status, Template::render("pages/disown.html", content))
 }

@@ -66,7 +66,7 @@ async fn change(
     body: Body,
 ) -> Result<Json<MemberView>> {
     let on_member = |RoleChange { role, pixels, all_pixels, code }| {
-        let member_id = member_id.to_owned();
+        let member_id = member_id.into();
         OnMember { member_id, role, pixels, all_pixels, code }
     };
     call.with_body(&body, on_member).await.map(Json)
@@ -91,6 +91,6 @@ async fn remove(call: Call<'_, RemoveMember>, member_id: &str, query: Query) -> 
         None => None,
         Some(text) => Some(text.parse::<bool>().map_err(|_| wrong_revoke_keys())?),
     };
-    let removal = Removal { member_id: member_id.to_owned(), revoke_keys };
+    let removal = Removal { member_id: member_id.into(), revoke_keys };
     call.with(removal).await.map(|_| NoContent)
 }

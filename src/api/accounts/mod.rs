@@ -79,7 +79,7 @@ async fn open(call: Call<'_, CreateAccount>, body: Body) -> Result<Custom<Json<O
 )]
 #[get("/v1/accounts/<account_id>")]
 async fn show(call: Call<'_, ShowAccount>, account_id: &str) -> Result<Json<AccountView>> {
-    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+    call.with(OfAccount { account_id: account_id.into() }).await.map(Json)
 }
 
 /// Confirm the address by the code of the mail
@@ -95,12 +95,8 @@ async fn confirm(
     account_id: &str,
     body: Body,
 ) -> Result<Json<Confirmation>> {
-    call.with_body(&body, |input: ConfirmRequest| OnAccount {
-        account_id: account_id.to_owned(),
-        input,
-    })
-    .await
-    .map(Json)
+    let on_account = |input: ConfirmRequest| OnAccount { account_id: account_id.into(), input };
+    call.with_body(&body, on_account).await.map(Json)
 }
 
 /// Mail another link and code
@@ -113,7 +109,7 @@ async fn confirm(
 )]
 #[post("/v1/accounts/<account_id>/verification-email")]
 async fn resend_mail(call: Call<'_, ResendConfirmation>, account_id: &str) -> Result<Json<Resent>> {
-    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+    call.with(OfAccount { account_id: account_id.into() }).await.map(Json)
 }
 
 /// Mail a fresh code to whoever lost the signup token
@@ -146,12 +142,8 @@ async fn renew_token(
     account_id: &str,
     body: Body,
 ) -> Result<Json<RenewedToken>> {
-    call.with_body(&body, |input: RenewalRequest| OnAccount {
-        account_id: account_id.to_owned(),
-        input,
-    })
-    .await
-    .map(Json)
+    let on_account = |input: RenewalRequest| OnAccount { account_id: account_id.into(), input };
+    call.with_body(&body, on_account).await.map(Json)
 }
 
 /// Make an account active
@@ -164,5 +156,5 @@ async fn renew_token(
 )]
 #[post("/v1/accounts/<account_id>/activate")]
 async fn activate(call: Call<'_, ActivateAccount>, account_id: &str) -> Result<Json<Activated>> {
-    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+    call.with(OfAccount { account_id: account_id.into() }).await.map(Json)
 }

@@ -35,7 +35,7 @@ refusals!(UnsubscribeRefusals or page: [Body<64>, Infra] VerificationTokenRequir
 #[get("/v1/email/unsubscribe")]
 async fn ask_whether_to_unsubscribe(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
-    Ok(page(&unsubscribing::find(&app.infra, token).await?, token))
+    Ok(page(&unsubscribing::find(&app.infra.pool, &app.infra.config, token).await?, token))
 }
 
 /// What mail programs send.

@@ -24,7 +24,7 @@ use crate::pixels::snippets::commerce_snippet::{CommerceRequest, GetCommerceSnip
 use crate::pixels::snippets::snippet::{CommerceAction, CommerceSnippet};
 use crate::pixels::snippets::snippet_mail::{EmailSnippet, SnippetMail, SnippetMailRequest};
 use crate::pixels::view::{PixelList, PixelView};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 described_routes![
     setup of ShowSetup: [OfferedMethod, Infra],
@@ -91,9 +91,9 @@ async fn list(call: Call<'_, ListPixels>, _method: OfferedMethod) -> Result<List
 async fn show(
     call: Call<'_, ShowPixel>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<PixelView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// Move a pixel to another host
@@ -109,12 +109,10 @@ async fn show(
 async fn rename(
     call: Call<'_, RenamePixel>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<PixelView>> {
-    call.with_body(&body, |input: PixelRequest| OnPixel { pixel_id: pixel_id.to_owned(), input })
-        .await
-        .map(Json)
+    call.with_body(&body, |input: PixelRequest| OnPixel { pixel_id, input }).await.map(Json)
 }
 
 /// Delete a pixel
@@ -130,11 +128,11 @@ async fn rename(
 async fn delete(
     call: Call<'_, DeletePixel>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<NoContent> {
     check_unneeded(&body)?;
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(|_| NoContent)
+    call.with(OfPixel { pixel_id }).await.map(|_| NoContent)
 }
 
 /// Look whether the pixel is on its site
@@ -151,11 +149,11 @@ async fn delete(
 async fn check(
     call: Call<'_, CheckInstall>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<InstallView>> {
     check_unneeded(&body)?;
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// What the last look at the site has found
@@ -171,9 +169,9 @@ async fn check(
 async fn show_install(
     call: Call<'_, ShowInstall>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<InstallView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// The snippet for an action of a shop
@@ -186,15 +184,11 @@ async fn show_install(
 async fn get_commerce_snippet(
     call: Call<'_, GetCommerceSnippet>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     action: &str,
 ) -> Result<Json<CommerceSnippet>> {
-    call.with(OnPixel {
-        pixel_id: pixel_id.to_owned(),
-        input: CommerceRequest { action: action.to_owned() },
-    })
-    .await
-    .map(Json)
+    let input = CommerceRequest { action: action.to_owned() };
+    call.with(OnPixel { pixel_id, input }).await.map(Json)
 }
 
 /// Mail a snippet to whoever can paste it
@@ -210,15 +204,11 @@ async fn get_commerce_snippet(
 async fn email_snippet(
     call: Call<'_, EmailSnippet>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Json<SnippetMail>> {
-    call.with_body(&body, |input: SnippetMailRequest| OnPixel {
-        pixel_id: pixel_id.to_owned(),
-        input,
-    })
-    .await
-    .map(Json)
+    let on_pixel = |input: SnippetMailRequest| OnPixel { pixel_id, input };
+    call.with_body(&body, on_pixel).await.map(Json)
 }
 
 /// Create a pixel for a customer

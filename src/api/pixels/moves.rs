@@ -15,7 +15,7 @@ use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::moves::{EndMove, MoveView, ShowMove};
 use crate::pixels::view::PixelView;
 use crate::policies::moving::{CancelMove, MovePixel};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 described_routes![
     start of MovePixel: [OfferedMethod, Body, Infra],
@@ -39,10 +39,10 @@ described_routes![
 async fn start(
     call: Call<'_, MovePixel>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     body: Body,
 ) -> Result<Custom<Json<MoveView>>> {
-    let on_pixel = |input: PixelRequest| OnPixel { pixel_id: pixel_id.to_owned(), input };
+    let on_pixel = |input: PixelRequest| OnPixel { pixel_id, input };
     let moved = call.with_body(&body, on_pixel).await?;
     Ok(Custom(Status::Created, Json(moved)))
 }
@@ -57,9 +57,9 @@ async fn start(
 async fn show_move(
     call: Call<'_, ShowMove>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<MoveView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// End a move before its time
@@ -74,9 +74,9 @@ async fn show_move(
 async fn end(
     call: Call<'_, EndMove>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<PixelView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }
 
 /// Take a move back
@@ -91,7 +91,7 @@ async fn end(
 async fn cancel(
     call: Call<'_, CancelMove>,
     _method: OfferedMethod,
-    pixel_id: &str,
+    pixel_id: PixelParam,
 ) -> Result<Json<PixelView>> {
-    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+    call.with(OfPixel { pixel_id }).await.map(Json)
 }

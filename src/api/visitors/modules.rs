@@ -94,7 +94,7 @@ async fn hints(app: &State<App>) -> Result<PrebuiltScript> {
     with_base(app, Script::Hints).await
 }
 
-/// Keeping the small button from covering controls of the page
+/// Keeping the small button and the popup from covering controls of the page
 #[utoipa::path(
     tag = "Scripts",
     operation_id = "controls_script",
@@ -140,4 +140,22 @@ async fn localized(
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey { script, lang: &locale.lang, site: None };
     app.scripts.get(key, || build(locale)).await.map(PrebuiltScript)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::routes;
+    use crate::browser::tag_service::TAG_MODULES;
+
+    #[test]
+    fn all_modules_of_the_tag_are_served_and_no_watch_calls_them_leaks() {
+        let routes = routes();
+        let mut served = routes.iter().map(|route| route.uri.path()).collect::<Vec<_>>();
+        // `scripts.rs` has its route.
+        served.push("/preferences.js");
+        served.sort_unstable();
+        let mut modules = TAG_MODULES.to_vec();
+        modules.sort_unstable();
+        assert_eq!(served, modules);
+    }
 }

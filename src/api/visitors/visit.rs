@@ -23,7 +23,7 @@ impl<'r> Visit<'r> {
         let headers = request.headers();
         Ok(Self {
             provenance: Provenance {
-                came: Arrival::of(request).at,
+                arrived_at: Arrival::of(request).at,
                 sec_gpc: sec_gpc(headers),
                 is_bot: header_of(headers, "User-Agent").is_some_and(|agent| is_bot(&agent)),
                 origin: header_of(headers, "Origin").map(|origin| origin.into_owned()),

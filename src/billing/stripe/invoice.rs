@@ -88,7 +88,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_invoice_names_its_subscription_in_either_place() {
+    fn an_invoice_names_its_subscription_in_either_field() {
         let newer = json!({"parent": {"subscription_details": {"subscription": "sub_1", "metadata": {"account_id": "acc_1"}}}});
         let older = json!({"subscription": "sub_1", "subscription_details": {"metadata": {"account_id": "acc_1"}}});
         let whole = json!({"subscription": {"id": "sub_1", "object": "subscription"}});

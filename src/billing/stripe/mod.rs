@@ -19,7 +19,7 @@ use self::invoice::Invoice;
 use self::provider_reference::ProviderId;
 use self::session::{Price, Session};
 use self::subscription::Subscription;
-use crate::accounts::plans::MONTHLY_CENTS;
+use crate::accounts::account::MONTHLY_CENTS;
 use crate::config::{Secret, StripeConfig};
 use crate::error::Error;
 use crate::infra::direct_client::direct_client;

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_can_never_leave_its_place_in_a_path() {
+    fn an_id_can_never_leave_its_segment_of_a_path() {
         for bad in ["", "a/b", "..", "a?b", "a%2fb", "a b", "ä", &"x".repeat(256)] {
             assert_eq!(ProviderId::parse(bad), None, "{bad}");
         }

@@ -92,8 +92,9 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let (Some(used), Some(included)) = (used, contacts_included(account.plan)) else {
         return Ok(None);
     };
-    let notice = notice(infra, notified.percent, used, included, now);
-    wanted(&mut connection, infra, &account, MailSwitch::Allowance, notice).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(base_url, notified.percent, used, included, now);
+    wanted(&mut connection, config, base_url, &account, MailSwitch::Allowance, notice).await
 }
 
 async fn reached(
@@ -112,7 +113,7 @@ async fn reached(
     }
 }
 
-fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<Utc>) -> Notice {
+fn notice(base_url: &str, percent: i16, used: i64, included: i64, now: DateTime<Utc>) -> Notice {
     let (today, next) = (now.date_naive(), Message::Day(next_month(now).date_naive()));
     let month = Message::Month(today);
     let (used, included) = (Message::Number(used), Message::Number(included));
@@ -138,7 +139,7 @@ fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<U
     };
     let of_included = tr("{{ used }} of {{ included }}").with("used", &used);
     let of_year = tr("{{ month }} {{ year }} (UTC)").with("year", today.year());
-    let url = format!("{}/console/account", infra.base_url());
+    let url = format!("{base_url}/console/account");
     Notice {
         subject: subject.with("month", &month),
         paragraphs: vec![first.with("included", &included), second.with("day", &next)],

@@ -1,7 +1,6 @@
 use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
 
-use crate::accounts::account::{Account, Plan};
-use crate::accounts::plans::CONTACTS_INCLUDED;
+use crate::accounts::account::{Account, CONTACTS_INCLUDED, Plan};
 use crate::types::text_enum::text_enum;
 
 text_enum! {

@@ -94,10 +94,12 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
             MailSwitch::PaymentFailed
         }
     };
-    wanted(&mut connection, infra, &account, switch, notice(infra, because, ended_at)).await
+    let (config, base_url) = (&infra.config, infra.base_url());
+    let notice = notice(base_url, because, ended_at);
+    wanted(&mut connection, config, base_url, &account, switch, notice).await
 }
 
-fn notice(infra: &Infra, because: PausedBecause, ended_at: DateTime<Utc>) -> Notice {
+fn notice(base_url: &str, because: PausedBecause, ended_at: DateTime<Utc>) -> Notice {
     let (subject, opening) = match because {
         PausedBecause::TrialEnded => (
             tr("Identification is paused: your Assent trial has ended"),
@@ -110,7 +112,7 @@ fn notice(infra: &Infra, because: PausedBecause, ended_at: DateTime<Utc>) -> Not
             ),
         ),
     };
-    let url = format!("{}/console/account#plan", infra.base_url());
+    let url = format!("{base_url}/console/account#plan");
     Notice {
         subject,
         paragraphs: vec![

@@ -11,8 +11,7 @@ use utoipa::ToSchema;
 
 use self::coverage::{Coverage, PausedBecause, contacts_included, month_of, next_month};
 use super::store::usage as store;
-use crate::accounts::account::{Account, Plan};
-use crate::accounts::plans::PIXELS_INCLUDED;
+use crate::accounts::account::{Account, PIXELS_INCLUDED, Plan};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::pixels::count_pixels;

@@ -85,7 +85,7 @@ pub async fn admit(
     let known = store::list_known(connection, &pixel.pixel_id, now, &hems).await?;
     let states = known.into_iter().map(|known| {
         let store::KnownContact { hem, id, is_hidden, refused_seq } = known;
-        (hem, ContactState { id: Some(id), is_hidden, refused_seq, place: None })
+        (hem, ContactState { id: Some(id), is_hidden, refused_seq, index: None })
     });
     let mut admission = Admission {
         needs_consent: pixel.contacts_need_consent || pixel.contacts_need_act,
@@ -109,7 +109,7 @@ struct ContactState {
     is_hidden: bool,
     /// The last refusal of a visitor with whose consent it was ever stored.
     refused_seq: Option<i64>,
-    place: Option<usize>,
+    index: Option<usize>,
 }
 
 struct Admission {
@@ -155,11 +155,11 @@ impl Admission {
     fn admit(&mut self, item: Item, binding: Option<Binding>) {
         let state = self.states.entry(item.hem).or_default();
         let people = &mut self.admitted.people;
-        let place = *state.place.get_or_insert_with(|| {
+        let index = *state.index.get_or_insert_with(|| {
             people.push((state.id, Person::of(&item)));
             people.len() - 1
         });
-        let person = &mut people[place].1;
+        let person = &mut people[index].1;
         person.see(&item);
         person.contact = item.contact;
         if let Some(binding) = binding {

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, FieldError, Result, wrong_field};
 use crate::types::hem::Hem;
-use crate::types::ids::VisitorId;
+use crate::types::ids::{PixelParam, VisitorId};
 use crate::types::json::compact::compact;
 use crate::types::json::shape;
 use crate::types::seen_at::SeenAt;
@@ -35,7 +35,7 @@ pub struct ContactsRequest {
 // Written out, because `serde(flatten)` would create a value tree.
 #[derive(Deserialize, JsonSchema)]
 pub struct StoreRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     #[schemars(with = "Vec<ResolvedPersonIn>", length(max = 1_000))]
     pub contacts: Vec<Box<RawValue>>,
 }
@@ -66,7 +66,7 @@ pub enum Visitor {
 }
 
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct RawItem<'a> {
     #[serde(borrow)]
     hem: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -133,9 +133,9 @@ impl Wrong {
 fn person(index: usize, item: &RawValue, now: DateTime<Utc>) -> Result<Option<Item>, Wrong> {
     let not_object = || Wrong(Error::ContactEntryNotObject, None, "must be an object".to_owned());
     let object = Some(item.get()).filter(|text| text.starts_with('{')).ok_or_else(not_object)?;
-    let parts: Parts<'_> = serde_json::from_str(object).map_err(|_| not_object())?;
-    let contact = contact(parts.contact)?;
-    let (hem, seen_at) = (text(parts.hem, "hem")?, text(parts.seen_at, "seen_at")?);
+    let item: RawItem<'_> = serde_json::from_str(object).map_err(|_| not_object())?;
+    let contact = contact(item.contact)?;
+    let (hem, seen_at) = (text(item.hem, "hem")?, text(item.seen_at, "seen_at")?);
     if contact == EMPTY {
         return Ok(None);
     }
@@ -145,7 +145,7 @@ fn person(index: usize, item: &RawValue, now: DateTime<Utc>) -> Result<Option<It
     }
     let hem = Hem::parse(&hem).map_err(Wrong::by_name("hem"))?;
     let seen_at = SeenAt::parse(&seen_at, now).map_err(Wrong::by_name("seen_at"))?;
-    Ok(Some(Item { index, hem, seen_at, contact, visitor: visitor(parts.visitor_id) }))
+    Ok(Some(Item { index, hem, seen_at, contact, visitor: visitor(item.visitor_id) }))
 }
 
 /// An empty text counts as an id, because the sender wants a visitor's consent.

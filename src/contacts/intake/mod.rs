@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 
 use self::admission::{Admitted, RefusedBecause, RefusedItem};
@@ -21,14 +21,13 @@ use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
-use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::infra::limits::per_account::AccountLimit;
 use crate::once;
 use crate::pixels::lock_pixel;
-use crate::pixels::setup::find_for;
-use crate::types::ids::PixelId;
+use crate::pixels::setup::{find_by_id, find_for};
+use crate::types::ids::{PixelId, PixelParam};
 
 /// The answer to a store.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -41,12 +40,12 @@ pub struct Stored {
 }
 
 async fn refuse_test(
-    infra: &Infra,
+    pool: &PgPool,
     caller: &Caller,
     tested: &PixelId,
     items: &[Item],
 ) -> Result<Stored> {
-    let pixel = find_for(infra, caller, tested.as_str()).await?;
+    let pixel = find_by_id(pool, caller, tested).await?;
     let refused =
         |item: &Item| RefusedItem { index: item.index, reason: RefusedBecause::TestPixel };
     let refused = items.iter().map(refused).collect();
@@ -59,13 +58,13 @@ async fn refuse_test(
 pub async fn store_contacts(
     Contacts { infra, locks, .. }: &Contacts,
     caller: &Caller,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     items: Vec<Item>,
 ) -> Result<Stored> {
-    if let Some(tested) = PixelId::parse(pixel_id).and_then(|pixel_id| pixel_id.tested()) {
-        return refuse_test(infra, caller, &tested, &items).await;
+    if let Some(tested) = pixel_id.as_id().and_then(PixelId::tested) {
+        return refuse_test(&infra.pool, caller, &tested, &items).await;
     }
-    let pixel = find_for(infra, caller, pixel_id).await?;
+    let pixel = find_for(&infra.pool, caller, pixel_id).await?;
     let pixel_id = pixel.pixel_id;
     if items.is_empty() {
         return Ok(Stored { pixel_id, stored: 0, refused: Vec::new() });
@@ -87,14 +86,14 @@ pub async fn store_contacts(
     let count = i64::try_from(people.new.len()).map_err(Error::internal)?;
     let spent = allowance::spend(&mut transaction, now, &owner, count).await?;
     let ids = people.write(&mut transaction, &pixel_id).await?;
-    let happened = Happened { pixel_id: &pixel_id, ids: &ids, percent: spent.now_reached, now };
-    let is_wanted = happened.note(&mut transaction, &subscribers).await?;
+    let events = ContactEvents { pixel_id: &pixel_id, ids: &ids, percent: spent.now_reached, now };
+    let is_wanted = events.write_rows(&mut transaction, &subscribers).await?;
     let mut invalidation = Invalidation::none();
     if spent.now_paused {
         invalidation.add_account(&owner.account_id);
     }
     let answer = Stored { pixel_id, stored, refused };
-    once::keep(infra, &mut transaction, Some(200), &answer).await?;
+    once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &answer).await?;
     infra.changes.commit(transaction, &invalidation).await?;
     if is_wanted {
         infra.events.wake();
@@ -111,16 +110,20 @@ struct Ids {
     new: Vec<i64>,
 }
 
-struct Happened<'a> {
+struct ContactEvents<'a> {
     pixel_id: &'a PixelId,
     ids: &'a Ids,
     percent: Option<i16>,
     now: DateTime<Utc>,
 }
 
-impl Happened<'_> {
+impl ContactEvents<'_> {
     /// Writes the events; `false` when nobody subscribes to them.
-    async fn note(&self, connection: &mut PgConnection, subscribers: &Subscribers) -> Result<bool> {
+    async fn write_rows(
+        &self,
+        connection: &mut PgConnection,
+        subscribers: &Subscribers,
+    ) -> Result<bool> {
         let of_contact = |kind, id: &i64| NewEvent {
             kind,
             pixel_id: Some(self.pixel_id),
@@ -216,7 +219,7 @@ impl Capability for StoreContacts {
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Intake;
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Contacts;
+    type Service = Contacts;
     type Access = GoodStanding<Operates>;
     type Input = StoreRequest;
     type Output = Stored;

@@ -2,6 +2,7 @@ use chrono::NaiveDate;
 
 use crate::error::Result;
 use crate::receipts::days::{day, wrong_order};
+use crate::types::ids::PixelParam;
 use crate::types::parameter;
 use crate::types::text::present;
 use crate::types::text_enum::text_enum;
@@ -28,9 +29,9 @@ text_enum! {
 }
 
 /// A list of people as it is requested.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct PeopleRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// The beginning of a name, a last name, a company or an email address.
     pub search: Option<String>,
     pub sort: Option<String>,
@@ -50,7 +51,7 @@ pub struct PeopleFilter {
     pub after: Option<Position>,
 }
 
-/// The place of a person in a list: by a day, a time or a name, and then by id.
+/// The position of a person in a list: by a day, a time or a name, and then by id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub key: String,

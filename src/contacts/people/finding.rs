@@ -5,7 +5,7 @@ use crate::accounts::scope::Reads;
 use crate::contacts::contact::Contact;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::pixels::setup::find_for;
+use crate::pixels::setup::find_by_id;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
@@ -24,7 +24,7 @@ pub struct FindPeople;
 
 impl Capability for FindPeople {
     const NAME: &'static str = "find_people";
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPeople;
     type Output = Vec<Contact>;
@@ -34,7 +34,7 @@ impl Capability for FindPeople {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfPeople) -> Result<Vec<Contact>> {
-        let pixel_id = find_for(infra, &caller, request.pixel_id.as_str()).await?.pixel_id;
+        let pixel_id = find_by_id(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let hems = request.hems.get(..MOST_PEOPLE).unwrap_or(&request.hems);
         let mut listing = Listing::of_people(infra, &pixel_id, hems).await?;
         Ok(listing.next(MOST_PEOPLE).await?.unwrap_or_default())

@@ -136,11 +136,11 @@ impl Listing {
             let mut connection = self.pool.acquire().await?;
             list_people_with_ids(&mut connection, &self.pixel_id, ids).await?
         };
-        let by_id = found.into_iter().map(|placed| (placed.contact.id, placed));
+        let by_id = found.into_iter().map(|contact| (contact.contact.id, contact));
         let mut by_id = by_id.collect::<HashMap<_, _>>();
         let found = ids.iter().filter_map(|id| by_id.remove(id)).collect();
         let readable = self.evaluation.keep_readable(found).await?;
-        Ok(readable.into_iter().map(|placed| placed.contact).collect())
+        Ok(readable.into_iter().map(|contact| contact.contact).collect())
     }
 }
 

@@ -32,7 +32,7 @@ pub struct ListPeople;
 
 impl Capability for ListPeople {
     const NAME: &'static str = "list_people";
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = PeopleRequest;
     type Output = PeoplePage;
@@ -43,7 +43,7 @@ impl Capability for ListPeople {
 
     async fn run(infra: &Infra, caller: Caller, request: PeopleRequest) -> Result<PeoplePage> {
         let filter = request.filter()?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let order = filter.order;
         let mut listing = Listing::open(infra, &pixel_id, filter).await?;
         let contacts = listing.next(PAGE).await?.unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::contacts::contact::ContactConsent;
 use crate::contacts::store::consent::{EvaluatedContact, list_evaluated};
-use crate::contacts::store::reading::PlacedContact;
+use crate::contacts::store::reading::PositionedContact;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::receipts::check::Reason;
@@ -25,7 +25,10 @@ impl Evaluation {
 
     /// Returns the contacts that may be read, with their consent. Contacts without a consent are
     /// only checked if the page comes from a replica.
-    pub async fn keep_readable(&self, found: Vec<PlacedContact>) -> Result<Vec<PlacedContact>> {
+    pub async fn keep_readable(
+        &self,
+        found: Vec<PositionedContact>,
+    ) -> Result<Vec<PositionedContact>> {
         if found.is_empty() {
             return Ok(found);
         }
@@ -41,15 +44,15 @@ impl Evaluation {
             .into_iter()
             .map(|evaluated| (evaluated.id, evaluated))
             .collect::<HashMap<_, _>>();
-        let readable = found.into_iter().filter_map(|mut placed| {
-            if !placed.is_bound && !self.is_late {
-                return Some(placed);
+        let readable = found.into_iter().filter_map(|mut contact| {
+            if !contact.is_bound && !self.is_late {
+                return Some(contact);
             }
             // A missing contact was erased meanwhile.
             let evaluated =
-                evaluated.remove(&placed.contact.id).filter(|evaluated| !evaluated.is_hidden)?;
-            placed.contact.consent = consent_of(evaluated);
-            Some(placed)
+                evaluated.remove(&contact.contact.id).filter(|evaluated| !evaluated.is_hidden)?;
+            contact.contact.consent = consent_of(evaluated);
+            Some(contact)
         });
         Ok(readable.collect())
     }

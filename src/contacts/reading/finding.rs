@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
-use crate::types::ids::PixelId;
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// Finds what a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
 /// so that who was stored a moment ago is found.
@@ -23,7 +24,7 @@ impl Capability for FindContact {
     const TOOL: Option<Tool> = Some(
         Tool::READ_ONLY.described("Find a contact", "Finds what the pixel stores of a person."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfContact;
     type Output = Contact;
@@ -33,8 +34,8 @@ impl Capability for FindContact {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<Contact> {
-        let hem = Hem::parse(&request.hem)?;
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
         let found = {
             let mut connection = infra.pool.acquire().await?;
             store::list_contacts_of_person(&mut connection, &pixel_id, hem).await?
@@ -56,8 +57,8 @@ pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Re
 /// A person on a pixel.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct OfContact {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// The person's hashed email address, 64 hex digits.
     #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
-    pub hem: String,
+    pub hem: IdParam<Hem>,
 }

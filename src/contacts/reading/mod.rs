@@ -2,6 +2,7 @@
 //! with a database connection only during a query, so that neither a large day nor a slow reader
 //! holds memory or connections.
 
+mod batch;
 pub mod evaluation;
 pub mod finding;
 pub mod of_visitor;
@@ -14,10 +15,12 @@ pub mod table;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use sqlx::PgPool;
+use tokio::try_join;
 
+use self::batch::{Batch, FIRST_BATCH, PIECE_BYTES};
 use self::evaluation::Evaluation;
 use self::selection::{ReadRequest, Selection};
-use super::store::reading::{self as store, PlacedContact};
+use super::store::reading::{self as store, PositionedContact};
 use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -26,16 +29,9 @@ use crate::types::csv::{BROKEN_OFF, Format};
 use crate::types::ids::PixelId;
 use crate::types::page_address::PageAddress;
 
-/// Bytes after which a chunk is sent. A slow reader holds about this much memory.
-const PIECE_BYTES: usize = 128 << 10;
-/// Contacts per query: the initial and the largest number. Contacts that do not fit into a chunk
-/// are read again for the next one, and then fewer are read per query.
-const FIRST_BATCH: i64 = 32;
-const MOST_BATCH: i64 = 250;
-
 pub type Pieces = BoxStream<'static, Vec<u8>>;
 
-pub struct Written {
+pub struct ContactStream {
     pub pixel_id: PixelId,
     pub selection: Selection,
     pub format: Format,
@@ -52,8 +48,8 @@ pub async fn read(
     request: ReadRequest,
     selection: Selection,
     format: Format,
-) -> Result<Written> {
-    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+) -> Result<ContactStream> {
+    let pixel_id = find_for(&infra.pool, caller, &request.pixel_id).await?.pixel_id;
     let mut reading = Reading::new(infra, pixel_id.clone(), selection, format);
     reading.address = request.address;
     if format == Format::Csv {
@@ -67,7 +63,7 @@ pub async fn read(
         piece.map(|piece| (piece, reading))
     });
     let pieces = stream::iter([first]).chain(rest).boxed();
-    Ok(Written { pixel_id, selection, format, pieces, next })
+    Ok(ContactStream { pixel_id, selection, format, pieces, next })
 }
 
 struct Reading {
@@ -82,13 +78,15 @@ struct Reading {
     until: i64,
     left: i64,
     batch: i64,
-    place: Place,
+    /// The next contacts of a whole day, which are read while the previous ones are evaluated.
+    ahead: Option<Batch>,
+    stage: Stage,
     address: Option<PageAddress>,
     next: Option<String>,
 }
 
 #[derive(PartialEq)]
-enum Place {
+enum Stage {
     Head,
     Contacts,
     End,
@@ -113,7 +111,8 @@ impl Reading {
             until: i64::MAX,
             left,
             batch: FIRST_BATCH,
-            place: Place::Head,
+            ahead: None,
+            stage: Stage::Head,
             address: None,
             next: None,
         }
@@ -163,74 +162,92 @@ impl Reading {
     }
 
     async fn next_piece(&mut self) -> Result<Option<Vec<u8>>> {
-        if self.place == Place::End {
+        if self.stage == Stage::End {
             return Ok(None);
         }
         let (contacts, is_last) = self.next_contacts().await?;
         let mut piece = Vec::new();
-        if self.place == Place::Head {
+        if self.stage == Stage::Head {
             self.write_head(&mut piece)?;
         }
         self.write_contacts(&mut piece, &contacts)?;
-        self.reached = contacts.last().map_or(self.reached, |contact| contact.place);
+        self.reached = contacts.last().map_or(self.reached, |contact| contact.position);
         self.left -= i64::try_from(contacts.len()).map_err(Error::internal)?;
         if is_last || self.left == 0 {
             self.write_tail(&mut piece, is_last).await?;
-            self.place = Place::End;
+            self.stage = Stage::End;
         }
         Ok(Some(piece))
     }
 
-    async fn next_contacts(&mut self) -> Result<(Vec<PlacedContact>, bool)> {
+    async fn next_contacts(&mut self) -> Result<(Vec<PositionedContact>, bool)> {
         loop {
-            let asked = self.left.min(self.batch);
-            let mut found = self.next_batch(asked).await?;
-            found.retain(|contact| contact.place <= self.until);
-            let is_short = i64::try_from(found.len()).map_err(Error::internal)? < asked;
-            let is_cut = keep_piece(&mut found);
-            self.batch = next_batch_size(found.len(), is_cut);
-            self.scanned = found.last().map_or(self.scanned, |contact| contact.place);
+            let batch = match self.ahead.take() {
+                Some(batch) => batch,
+                None => self.next_batch(self.left.min(self.batch)).await?,
+            };
+            self.batch = batch.next_size();
+            let Batch { contacts: found, is_cut, is_short } = batch;
+            self.scanned = found.last().map_or(self.scanned, |contact| contact.position);
             let is_last = !is_cut && (is_short || self.scanned >= self.until);
-            let contacts = self.evaluation.keep_readable(found).await?;
+            let evaluating = self.evaluation.keep_readable(found);
+            // The size of the next batch of a limited page depends on how many of this one can be read.
+            let contacts = if is_last || !self.is_of_whole_day() {
+                evaluating.await?
+            } else {
+                let (contacts, next) = try_join!(evaluating, self.next_batch(self.batch))?;
+                self.ahead = Some(next);
+                contacts
+            };
             if is_last || !contacts.is_empty() {
                 return Ok((contacts, is_last));
             }
         }
     }
 
-    async fn next_batch(&self, limit: i64) -> Result<Vec<PlacedContact>> {
+    async fn next_batch(&self, limit: i64) -> Result<Batch> {
         let mut connection = self.pool.acquire().await?;
         let (pixel_id, after) = (&self.pixel_id, self.scanned);
-        match self.selection {
+        let mut found = match self.selection {
             Selection::On { day, .. } => {
-                store::list_contacts_of_day(&mut connection, pixel_id, day, after, limit).await
+                store::list_contacts_of_day(&mut connection, pixel_id, day, after, limit).await?
             }
             Selection::After { .. } => {
-                store::list_contacts(&mut connection, pixel_id, after, limit).await
+                store::list_contacts(&mut connection, pixel_id, after, limit).await?
             }
             Selection::Changed { .. } => {
-                store::list_changed_contacts(&mut connection, pixel_id, after, limit).await
+                store::list_changed_contacts(&mut connection, pixel_id, after, limit).await?
             }
-        }
+        };
+        found.retain(|contact| contact.position <= self.until);
+        Ok(Batch::of(found, limit))
+    }
+
+    fn is_of_whole_day(&self) -> bool {
+        matches!(self.selection, Selection::On { page: None, .. })
     }
 
     fn is_of_changes(&self) -> bool {
         matches!(self.selection, Selection::Changed { .. })
     }
 
-    fn write_contacts(&mut self, piece: &mut Vec<u8>, contacts: &[PlacedContact]) -> Result<()> {
-        let contacts = contacts.iter().map(|placed| &placed.contact);
+    fn write_contacts(
+        &mut self,
+        piece: &mut Vec<u8>,
+        contacts: &[PositionedContact],
+    ) -> Result<()> {
+        let contacts = contacts.iter().map(|contact| &contact.contact);
         if self.format == Format::Csv {
-            self.place = Place::Contacts;
+            self.stage = Stage::Contacts;
             piece.extend(table::lines(contacts, self.is_of_changes())?);
             return Ok(());
         }
         for contact in contacts {
-            if self.place == Place::Contacts {
+            if self.stage == Stage::Contacts {
                 piece.push(b',');
             }
             write_json(piece, contact)?;
-            self.place = Place::Contacts;
+            self.stage = Stage::Contacts;
         }
         Ok(())
     }
@@ -238,7 +255,7 @@ impl Reading {
     /// The status has been sent, so the failure must be visible in the body.
     fn break_off(&mut self, error: &Error) -> Option<Vec<u8>> {
         tracing::error!(%error, pixel_id = %self.pixel_id, "reading contacts broke off");
-        self.place = Place::End;
+        self.stage = Stage::End;
         (self.format == Format::Csv).then(|| BROKEN_OFF.to_vec())
     }
 
@@ -298,26 +315,6 @@ impl Reading {
         piece.push(b'}');
         Ok(())
     }
-}
-
-/// Truncates the contacts to those that fill a chunk, at least one. `true` when some were cut off.
-fn keep_piece(contacts: &mut Vec<PlacedContact>) -> bool {
-    let mut bytes = 0;
-    let fitting = contacts.iter().take_while(|placed| {
-        let has_room = bytes < PIECE_BYTES;
-        bytes += placed.contact.contact.get().len();
-        has_room
-    });
-    let fitting = fitting.count();
-    let is_cut = fitting < contacts.len();
-    contacts.truncate(fitting);
-    is_cut
-}
-
-fn next_batch_size(kept: usize, is_cut: bool) -> i64 {
-    let kept = i64::try_from(kept).unwrap_or(MOST_BATCH);
-    let next = if is_cut { kept + 1 } else { 2 * kept };
-    next.clamp(FIRST_BATCH.min(kept + 1), MOST_BATCH)
 }
 
 fn write_json(piece: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {

@@ -8,14 +8,15 @@ use crate::contacts::store::writing::list_hems_of_visitor;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
-use crate::types::ids::VisitorId;
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{PixelParam, VisitorId};
 
 /// More people behind one browser are not listed.
 const MOST: usize = 20;
 
 pub struct VisitorContacts {
-    pub pixel_id: String,
-    pub visitor_id: String,
+    pub pixel_id: PixelParam,
+    pub visitor_id: IdParam<VisitorId>,
 }
 
 /// The people whose contacts were ever bound to a visitor, as far as they may be read.
@@ -23,7 +24,7 @@ pub struct FindContactsOfVisitor;
 
 impl Capability for FindContactsOfVisitor {
     const NAME: &'static str = "find_contacts_of_visitor";
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = VisitorContacts;
     type Output = Vec<Contact>;
@@ -34,8 +35,8 @@ impl Capability for FindContactsOfVisitor {
 
     /// A malformed id is treated like that of a visitor without contacts.
     async fn run(infra: &Infra, caller: Caller, request: VisitorContacts) -> Result<Vec<Contact>> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let Some(visitor_id) = VisitorId::parse(&request.visitor_id) else { return Ok(Vec::new()) };
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        let Some(visitor_id) = request.visitor_id.into_id() else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         {
             let mut connection = infra.pool.acquire().await?;

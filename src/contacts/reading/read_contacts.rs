@@ -3,7 +3,7 @@ use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
-use crate::contacts::reading::{self, Written};
+use crate::contacts::reading::{self, ContactStream};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
@@ -16,11 +16,11 @@ impl Capability for ReadContacts {
         "Reads resolved people, by the day on which they were first resolved, from an id on, or \
          by what has changed, page by page. People whose consent has ended are left out.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = ReadRequest;
     /// Each transport formats the chunks: a day may be too long for the memory.
-    type Output = Written;
+    type Output = ContactStream;
 
     fn refusals() -> Vec<Error> {
         vec![
@@ -33,7 +33,7 @@ impl Capability for ReadContacts {
         ]
     }
 
-    async fn run(infra: &Infra, caller: Caller, request: ReadRequest) -> Result<Written> {
+    async fn run(infra: &Infra, caller: Caller, request: ReadRequest) -> Result<ContactStream> {
         let (selection, format) = (request.selection()?, request.format()?);
         reading::read(infra, &caller, request, selection, format).await
     }

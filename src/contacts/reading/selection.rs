@@ -2,6 +2,7 @@ use chrono::NaiveDate;
 
 use crate::error::{Error, FieldError, Result};
 use crate::types::csv::Format;
+use crate::types::ids::PixelParam;
 use crate::types::page_address::PageAddress;
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
@@ -12,7 +13,7 @@ const PAGE: i64 = 1_000;
 /// The parameters of a request: exactly one of `on`, `after` and `changed_after`, a `limit`, with
 /// `on` the `cursor` of the previous page, and the format.
 pub struct ReadRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub on: Option<String>,
     pub after: Option<String>,
     pub changed_after: Option<String>,
@@ -83,7 +84,7 @@ impl ReadRequest {
 
 /// A page of the contacts whose consent has ended: those after `after`, at most `limit`.
 pub struct WithdrawnRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub after: Option<String>,
     pub limit: Option<String>,
 }

@@ -21,6 +21,7 @@ use crate::receipts::days::wrong_order;
 use crate::types::csv::{BROKEN_OFF, lines};
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
+use crate::types::ids::id_param::IdParam;
 use crate::types::json::entries::Entries;
 
 /// Makes spreadsheets read the file as UTF-8.
@@ -37,7 +38,7 @@ const OTHER: &str = "other fields (JSON)";
 /// People of a pixel: these, or without any those of a list, from its beginning.
 pub struct ExportRequest {
     pub people: PeopleRequest,
-    pub hems: Vec<String>,
+    pub hems: Vec<IdParam<Hem>>,
 }
 
 pub struct Spreadsheet {
@@ -52,7 +53,7 @@ pub struct ExportSpreadsheet;
 
 impl Capability for ExportSpreadsheet {
     const NAME: &'static str = "export_spreadsheet";
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = ExportRequest;
     type Output = Spreadsheet;
@@ -64,8 +65,9 @@ impl Capability for ExportSpreadsheet {
     /// The contacts are read twice, first for the names of their fields, so that only a batch is in memory.
     async fn run(infra: &Infra, caller: Caller, request: ExportRequest) -> Result<Spreadsheet> {
         let filter = PeopleFilter { after: None, ..request.people.filter()? };
-        let hems = request.hems.iter().map(|hem| Hem::parse(hem)).collect::<Result<Vec<_>>>()?;
-        let pixel_id = find_for(infra, &caller, &request.people.pixel_id).await?.pixel_id;
+        let hems = request.hems.iter().map(|hem| hem.into_id().ok_or(Error::HemMalformed));
+        let hems = hems.collect::<Result<Vec<_>>>()?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.people.pixel_id).await?.pixel_id;
         let days = filter.from.zip(filter.to);
         let columns = Columns::of(open(infra, &pixel_id, &filter, &hems).await?).await?;
         let head = [BYTE_ORDER_MARK, &lines([columns.head()])?].concat();

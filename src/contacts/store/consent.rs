@@ -43,6 +43,9 @@ macro_rules! select_evaluated {
                      JOIN consent_receipts AS receipt
                          ON receipt.visitor_id = bound.visitor_id AND receipt.pixel_id = $1
                      WHERE bound.pixel_id = $1 AND bound.contact_id = contact.id
+                         -- Only saves reading: nothing is newer than the latest receipt.
+                         AND (bound.visitor_id <> contact.visitor_id
+                             OR latest.seq > contact.bound_seq)
                          AND receipt.seq > contact.bound_seq
                          AND NOT (consent_state = 'accepted' AND 'resolution' = ANY (purposes)))
                  OR latest.seq > contact.bound_seq AND EXISTS (

@@ -11,8 +11,8 @@ use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
 /// A contact at its position in a reading, not yet evaluated.
-pub struct PlacedContact {
-    pub place: i64,
+pub struct PositionedContact {
+    pub position: i64,
     pub is_bound: bool,
     pub contact: Contact,
 }
@@ -23,7 +23,7 @@ const NOTHING: Activity = (None, None, None);
 
 /// Selects contacts by the rest of a `SELECT`. Columns about changes are read only where needed:
 /// they cost time.
-macro_rules! list_placed {
+macro_rules! list_positioned {
     ($connection:ident, $changes:literal, |$row:ident| $activity:expr, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let rows = query!(
             "SELECT id, hem AS \"hem: Hem\", resolved_at,
@@ -35,10 +35,10 @@ macro_rules! list_placed {
         )
         .fetch_all($connection)
         .await?;
-        let placed = rows.into_iter().map(|$row| {
+        let contacts = rows.into_iter().map(|$row| {
             let (change, last_seen_at, visits): Activity = $activity;
-            PlacedContact {
-                place: change.unwrap_or($row.id),
+            PositionedContact {
+                position: change.unwrap_or($row.id),
                 is_bound: $row.is_bound,
                 contact: Contact {
                     id: $row.id,
@@ -52,7 +52,7 @@ macro_rules! list_placed {
                 },
             }
         });
-        Ok(placed.collect())
+        Ok(contacts.collect())
     }};
 }
 
@@ -61,8 +61,8 @@ pub async fn list_contacts(
     pixel_id: &PixelId,
     after: i64,
     limit: i64,
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         "",
         |row| NOTHING,
@@ -79,8 +79,8 @@ pub async fn list_contacts_of_day(
     day: NaiveDate,
     after: i64,
     limit: i64,
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         "",
         |row| NOTHING,
@@ -98,8 +98,8 @@ pub async fn list_changed_contacts(
     pixel_id: &PixelId,
     after: i64,
     limit: i64,
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         ", COALESCE(change, id) AS change, COALESCE(last_seen_at, resolved_at) AS last_seen_at, visits",
         |row| (row.change, row.last_seen_at, Some(row.visits)),
@@ -115,8 +115,8 @@ pub async fn list_contacts_of_person(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     hem: Hem,
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         "",
         |row| NOTHING,
@@ -130,8 +130,8 @@ pub async fn list_contacts_with_ids(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     ids: &[i64],
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         "",
         |row| NOTHING,
@@ -146,8 +146,8 @@ pub async fn list_people_with_ids(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     ids: &[i64],
-) -> Result<Vec<PlacedContact>> {
-    list_placed!(
+) -> Result<Vec<PositionedContact>> {
+    list_positioned!(
         connection,
         ", COALESCE(change, id) AS change, COALESCE(last_seen_at, resolved_at) AS last_seen_at, visits",
         |row| (row.change, row.last_seen_at, Some(row.visits)),

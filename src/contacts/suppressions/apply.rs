@@ -3,7 +3,7 @@
 //! in the same order as when an account is erased: account, contacts, import.
 
 use chrono::Duration;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::entry::SuppressionSource;
 use super::store::{self, Chunk, WaitingImport};
@@ -17,28 +17,28 @@ use crate::infra::Infra;
 const AFTER_FAILURE: Duration = Duration::minutes(1);
 
 pub async fn apply_all(infra: &Infra) -> Result<()> {
-    while !infra.shutdown.has_begun() && apply_step(infra).await? {}
+    while !infra.shutdown.has_begun() && apply_step(&infra.pool, &infra.clock).await? {}
     Ok(())
 }
 
 /// Applies the next step; `false` without one, or when another node is applying one.
-async fn apply_step(infra: &Infra) -> Result<bool> {
-    let mut transaction = infra.pool.begin().await?;
+async fn apply_step(pool: &PgPool, clock: &Clock) -> Result<bool> {
+    let mut transaction = pool.begin().await?;
     if !store::take_lock(&mut transaction).await? {
         return Ok(false);
     }
-    let now = infra.clock.now();
+    let now = clock.now();
     let Some(import) = store::find_waiting_import(&mut transaction, now).await? else {
         return Ok(false);
     };
-    let step = take_step(&mut transaction, &infra.clock, &import).await;
+    let step = take_step(&mut transaction, clock, &import).await;
     let import_id = import.import_id;
     let retry_at = match step {
         Ok(()) => None,
         Err(error) => {
             tracing::error!(?error, %import_id, "a list of suppressions waits after a failure");
             transaction.rollback().await?;
-            transaction = infra.pool.begin().await?;
+            transaction = pool.begin().await?;
             Some(now + AFTER_FAILURE)
         }
     };

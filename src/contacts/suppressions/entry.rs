@@ -53,7 +53,7 @@ pub struct ImportStatus {
     pub rejected: i64,
 }
 
-pub struct PlacedImport {
+pub struct ListedImport {
     pub created_at: DateTime<Utc>,
     pub status: ImportStatus,
 }

@@ -15,13 +15,15 @@ use super::entry::ImportStatus;
 use super::store;
 use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::lock_account;
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::once;
+use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, uuid_v7};
 
 /// Digests that are stored, and later applied, together (plus those of the last chunk): the
@@ -45,7 +47,7 @@ pub struct ImportSuppressions;
 
 impl Capability for ImportSuppressions {
     const NAME: &'static str = "import_suppressions";
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = List;
     type Output = OpenedImport;
@@ -55,7 +57,7 @@ impl Capability for ImportSuppressions {
     }
 
     async fn run(infra: &Infra, caller: Caller, list: List) -> Result<OpenedImport> {
-        let import_id = match open(infra, caller.account_id()).await {
+        let import_id = match open(&infra.pool, &infra.clock, caller.account_id()).await {
             // A list that was taken before is answered again.
             Err(Error::ImportAllowanceReached) if once::has_key() => {
                 once::open(&hash_of(list).await?).await?;
@@ -81,19 +83,19 @@ impl Capability for ImportSuppressions {
 /// Lets the list be applied. If this fails, the list is deleted later, like an upload that was broken off.
 async fn complete(infra: &Infra, caller: &Caller, opened: &OpenedImport) -> Result<()> {
     let (now, account_id) = (infra.clock.now(), caller.account_id());
-    let (kind, subject) = (EventKind::SuppressionsImported, opened.import_id.to_string());
+    let (kind, subject) = (ActivityKind::SuppressionsImported, opened.import_id.to_string());
     let mut transaction = infra.pool.begin().await?;
     store::update_uploaded(&mut transaction, opened.import_id).await?;
     caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
-    once::keep(infra, &mut transaction, Some(202), opened).await?;
+    once::keep(&infra.answer_encryptor, &mut transaction, Some(202), opened).await?;
     transaction.commit().await?;
     Ok(())
 }
 
-async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
-    let mut transaction = infra.pool.begin().await?;
+async fn open(pool: &PgPool, clock: &Clock, account_id: &AccountId) -> Result<Uuid> {
+    let mut transaction = pool.begin().await?;
     lock_account(&mut transaction, account_id).await?.ok_or(Error::NotInGoodStanding)?;
-    let now = infra.clock.now();
+    let now = clock.now();
     let unfinished =
         store::count_unfinished(&mut transaction, account_id, now - LONGEST_UPLOAD).await?;
     let is_full = unfinished >= MOST_UNFINISHED
@@ -145,7 +147,7 @@ async fn store_chunk(pool: &PgPool, import_id: Uuid, position: i32, chunk: &Dige
 /// An import by its id.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfImport {
-    pub import_id: String,
+    pub import_id: IdParam<Uuid>,
 }
 
 /// How far one of the account's imports has come.
@@ -158,7 +160,7 @@ impl Capability for ShowSuppressionImport {
         "Tells how far the import of a list has come; lists are sent to `POST \
          /v1/suppressions/import`.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Oversees>;
     type Input = OfImport;
     type Output = ImportStatus;
@@ -168,7 +170,7 @@ impl Capability for ShowSuppressionImport {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfImport) -> Result<ImportStatus> {
-        let import_id = request.import_id.parse().map_err(|_| Error::ImportNotFound)?;
+        let import_id = request.import_id.into_id().ok_or(Error::ImportNotFound)?;
         let mut connection = infra.pool.acquire().await?;
         let import = store::find_import(&mut connection, caller.account_id(), import_id).await?;
         import.ok_or(Error::ImportNotFound)

@@ -41,7 +41,7 @@ impl Capability for ListSuppressions {
         "Lists the people who are never stored, page by page: `after` takes the `next_after` \
          before.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Oversees>;
     type Input = PageRequest;
     type Output = SuppressionPage;

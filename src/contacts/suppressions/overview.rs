@@ -1,4 +1,4 @@
-use super::entry::{PlacedImport, Suppression};
+use super::entry::{ListedImport, Suppression};
 use super::store;
 use super::suppress::OfPerson;
 use crate::accounts::access::{AllSites, Caller};
@@ -22,7 +22,7 @@ pub struct ShowPerson;
 
 impl Capability for ShowPerson {
     const NAME: &'static str = "show_person";
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Oversees>;
     type Input = OfPerson;
     type Output = Person;
@@ -32,7 +32,7 @@ impl Capability for ShowPerson {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfPerson) -> Result<Person> {
-        let hem = Hem::parse(&request.hem)?;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
         let (account_id, mut connection) = (caller.account_id(), infra.pool.acquire().await?);
         let suppression = store::find_suppression(&mut connection, account_id, hem).await?;
         let hosts = store::list_hosts_of_person(&mut connection, account_id, hem).await?;
@@ -45,12 +45,12 @@ pub struct ListImports;
 
 impl Capability for ListImports {
     const NAME: &'static str = "list_suppression_imports";
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Oversees>;
     type Input = NoInput;
-    type Output = Vec<PlacedImport>;
+    type Output = Vec<ListedImport>;
 
-    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<PlacedImport>> {
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<ListedImport>> {
         let mut connection = infra.pool.acquire().await?;
         store::list_newest_imports(&mut connection, caller.account_id(), NEWEST).await
     }

@@ -5,7 +5,7 @@ use super::entry::SuppressionSource;
 use super::store;
 use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::lock_account;
 use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
@@ -14,13 +14,14 @@ use crate::contacts::service::Contacts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::hem::Hem;
+use crate::types::ids::id_param::IdParam;
 
 /// A person.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfPerson {
     /// The person's hashed email address, 64 hex digits.
     #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
-    pub hem: String,
+    pub hem: IdParam<Hem>,
 }
 
 /// Whether a person is refused.
@@ -40,7 +41,7 @@ impl Capability for SuppressPerson {
         "Erases a person on all pixels of the account, and never stores them again. Cannot be \
          undone.",
     ));
-    type Part = Contacts;
+    type Service = Contacts;
     type Access = AllSites<Governs>;
     type Input = OfPerson;
     type Output = SuppressionState;
@@ -50,7 +51,7 @@ impl Capability for SuppressPerson {
     }
 
     async fn run(part: &Contacts, caller: Caller, request: OfPerson) -> Result<SuppressionState> {
-        let hem = Hem::parse(&request.hem)?;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
         let Contacts { infra, locks, .. } = part;
         let account_id = caller.account_id();
         let _lock = locks.take(account_id).await?;
@@ -61,7 +62,7 @@ impl Capability for SuppressPerson {
         let added =
             store::insert_suppressions(&mut transaction, account_id, &[hem], source, now).await?;
         if added > 0 {
-            let kind = EventKind::PersonSuppressed;
+            let kind = ActivityKind::PersonSuppressed;
             caller.note(&mut transaction, now, account_id, kind, None).await?;
         }
         let erased = erase_from_account(&mut transaction, account_id, &[hem]).await?;
@@ -81,7 +82,7 @@ impl Capability for UnsuppressPerson {
             .idempotent()
             .described("Lift a suppression", "Lets a suppressed person be stored again."),
     );
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Governs>;
     type Input = OfPerson;
     type Output = SuppressionState;
@@ -91,11 +92,11 @@ impl Capability for UnsuppressPerson {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfPerson) -> Result<SuppressionState> {
-        let hem = Hem::parse(&request.hem)?;
+        let hem = request.hem.into_id().ok_or(Error::HemMalformed)?;
         let (account_id, now) = (caller.account_id(), infra.clock.now());
         let mut transaction = infra.pool.begin().await?;
         if store::delete_suppression(&mut transaction, account_id, hem).await? {
-            let kind = EventKind::PersonUnsuppressed;
+            let kind = ActivityKind::PersonUnsuppressed;
             caller.note(&mut transaction, now, account_id, kind, None).await?;
         }
         transaction.commit().await?;

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bots_are_told_from_people() {
+    fn bots_are_distinguished_from_people() {
         for (agent, expected) in [
             ("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", true),
             ("Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", true),

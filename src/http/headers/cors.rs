@@ -4,8 +4,11 @@ use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
-/// The routes for pages of any origin: the pattern, and the method that needs a preflight. Scripts need none.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 39] = [
+use crate::browser::tag_service::TAG_MODULES;
+
+/// The routes for pages of any origin, beside the modules of the tag: the pattern, and the method that needs a
+/// preflight. Scripts need none.
+const VISITOR_ROUTES: [(&str, Option<&str>); 30] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -24,15 +27,6 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 39] = [
     ("/pixel.js", None),
     ("/pixel.dev.js", None),
     ("/pixel_popup.js", None),
-    ("/preferences.js", None),
-    ("/extras.js", None),
-    ("/placeholders.js", None),
-    ("/signals.js", None),
-    ("/compat.js", None),
-    ("/hints.js", None),
-    ("/recheck.js", None),
-    ("/controls.js", None),
-    ("/share.js", None),
     ("/assent.d.ts", None),
     ("/.well-known/oauth-protected-resource", Some("GET")),
     ("/.well-known/oauth-protected-resource/mcp/<set..>", Some("GET")),
@@ -48,9 +42,15 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 39] = [
     ("/log/tile/entries/<bundle..>", None),
 ];
 
+/// All routes for pages of any origin.
+pub fn visitor_routes() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    let modules = TAG_MODULES.iter().map(|&module| (module, None));
+    VISITOR_ROUTES.iter().copied().chain(modules)
+}
+
 pub fn is_visitor_path(path: &str) -> bool {
     let fixed = |pattern: &'static str| pattern.split('<').next().unwrap_or(pattern);
-    VISITOR_ROUTES.iter().any(|(pattern, _)| path.starts_with(fixed(pattern)))
+    visitor_routes().any(|(pattern, _)| path.starts_with(fixed(pattern)))
 }
 
 pub fn share(response: &mut Response<'_>) {
@@ -76,6 +76,22 @@ impl Handler for Preflight {
 }
 
 pub fn preflight_routes() -> Vec<Route> {
-    let asked = VISITOR_ROUTES.iter().filter_map(|(pattern, method)| Some((pattern, (*method)?)));
+    let asked = visitor_routes().filter_map(|(pattern, method)| Some((pattern, method?)));
     asked.map(|(path, method)| Route::new(Method::Options, path, Preflight(method))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::tag_service::Service;
+
+    #[test]
+    fn every_route_of_consent_for_pages_of_any_origin_is_exempt_from_the_watch() {
+        let base = "https://consent.example";
+        let service = Service::of(base).unwrap();
+        let routes = visitor_routes().map(|(route, _)| route);
+        let routes = routes.filter(|route| route.starts_with("/v1/consent/"));
+        let leaks = routes.filter(|route| !service.is_exempt(&format!("{base}{route}")));
+        assert_eq!(leaks.collect::<Vec<_>>(), [""; 0]);
+    }
 }

@@ -183,7 +183,7 @@ fn compress_on_its_way(response: &mut Response<'_>) {
 
 fn fingerprint(body: &[u8]) -> Fingerprint {
     let digest = Sha256::digest(body);
-    std::array::from_fn(|place| digest[place])
+    std::array::from_fn(|index| digest[index])
 }
 
 fn names_tag(known: &str, tag: &str) -> bool {

@@ -1,4 +1,5 @@
-//! Our own pages as Markdown, for clients that ask for `text/markdown`.
+//! Our own pages as Markdown, for clients that ask for `text/markdown`. `htmd` builds a tree with
+//! `markup5ever_rcdom`, whose authors do not support it, and `html2md` has the licence GPL-3.0.
 
 use std::cell::RefCell;
 use std::io::Cursor;

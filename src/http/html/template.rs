@@ -43,7 +43,7 @@ impl Template {
         let language = reader.language;
         language.localiser(reader.time_zone).localise(&mut values);
         if let Value::Object(values) = &mut values {
-            place(values, request, language, is_public && has_own_address(name, request));
+            add_languages(values, request, language, is_public && has_own_address(name, request));
         }
         let html = match language.is_english() {
             true => InEnglish::show(request.rocket(), name, values)?,
@@ -65,7 +65,7 @@ fn has_own_address(name: &str, request: &Request<'_>) -> bool {
 }
 
 /// Adds what the layout says about the languages of the page.
-fn place(
+fn add_languages(
     values: &mut Map<String, Value>,
     request: &Request<'_>,
     language: &Language,

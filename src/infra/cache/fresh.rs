@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::bounded::{Bounds, Cache};
 use crate::error::{Error, Result};
-use crate::infra::changes::{Changes, Moment, Slot, Topic};
+use crate::infra::changes::{Changes, Slot, Topic, Version};
 use crate::infra::metrics::CacheMetrics;
 
 const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
@@ -18,7 +18,7 @@ type Topics<K, V, const N: usize> = for<'a> fn(&'a K, &'a V) -> [Topic<'a>; N];
 
 #[derive(Clone)]
 struct Entry<V, const N: usize> {
-    read_at: Moment,
+    read_version: Version,
     slots: [Slot; N],
     value: V,
 }
@@ -75,7 +75,7 @@ where
     }
 
     fn is_current(&self, entry: &Entry<V, N>) -> bool {
-        self.changes.is_current(entry.read_at, entry.slots)
+        self.changes.is_current(entry.read_version, entry.slots)
     }
 
     /// Reads a value once for all concurrent callers. A caller that arrives after a change does not accept a
@@ -84,9 +84,9 @@ where
     where
         R: Future<Output = Result<V>> + Send,
     {
-        let asked_at = self.changes.now();
+        let asked_version = self.changes.version();
         let is_late_enough =
-            |entry: &Entry<V, N>| entry.read_at >= asked_at || self.is_current(entry);
+            |entry: &Entry<V, N>| entry.read_version >= asked_version || self.is_current(entry);
         let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
         loop {
             // Boxed: the future of every waiting task would otherwise reserve its memory several times over.
@@ -103,12 +103,12 @@ where
     where
         R: Future<Output = Result<V>> + Send,
     {
-        let read_at = self.changes.now();
+        let read_version = self.changes.version();
         // All callers wait for this one read, so it needs a time limit.
         let value =
             timeout(READ_TIMEOUT, read()).await.map_err(|_| Error::DatabaseUnavailable)??;
         let slots = (self.topics)(key, &value).map(|topic| self.changes.slot(topic));
-        Ok(Entry { read_at, slots, value })
+        Ok(Entry { read_version, slots, value })
     }
 }
 

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_heard() {
+    fn a_payload_is_parsed_to_what_was_written() {
         let mut invalidation = Invalidation::of_pixel(&PixelId::from("px-1".to_owned()));
         invalidation.add_alias(&PixelRef::from("shop_1".to_owned()));
         invalidation.add_account(&AccountId::from("acc_1".to_owned()));

@@ -1,11 +1,11 @@
 //! Cache invalidation: every node drops a cached value as soon as a change of it commits. A notification
 //! names changed pixels and accounts, and reaches other nodes through PostgreSQL's `NOTIFY`. A cache stores
-//! the [`Moment`] from before its read, and reads again after a later notification. Transactions without such
+//! the [`Version`] from before its read, and reads again after a later notification. Transactions without such
 //! changes send none, because every commit with a `NOTIFY` waits for the one before it.
 
 mod invalidation;
-mod timeline;
 mod topic;
+mod versions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,40 +15,40 @@ use sqlx::postgres::PgListener;
 use sqlx::{PgPool, Postgres, Transaction, query};
 
 pub use invalidation::Invalidation;
-pub use timeline::{Moment, Slot};
 pub use topic::Topic;
+pub use versions::{Slot, Version};
 
 use super::postgres::Database;
 use crate::error::Result;
-use timeline::Timeline;
+use versions::Versions;
 
 const CHANNEL: &str = "assent_changes";
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub struct Changes {
-    timeline: Arc<Timeline>,
+    versions: Arc<Versions>,
     listening: Gauge,
 }
 
 impl Changes {
     pub fn new(listening: Gauge) -> Self {
-        Self { timeline: Arc::default(), listening }
+        Self { versions: Arc::default(), listening }
     }
 
-    /// The present moment. Call this before reading a value that is to be cached.
-    pub fn now(&self) -> Moment {
-        self.timeline.now()
+    /// The current version. Call this before reading a value that is to be cached.
+    pub fn version(&self) -> Version {
+        self.versions.current()
     }
 
     /// The slot that records changes of the topic; store it beside the cached value.
     pub fn slot(&self, topic: Topic<'_>) -> Slot {
-        self.timeline.slot(topic)
+        self.versions.slot(topic)
     }
 
-    /// Whether a value read at `moment` is still current: none of its topics has changed since.
-    pub fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
-        self.timeline.is_current(moment, slots)
+    /// Whether a value read at `version` is still current: none of its topics has changed since.
+    pub fn is_current(&self, version: Version, slots: impl IntoIterator<Item = Slot>) -> bool {
+        self.versions.is_current(version, slots)
     }
 
     /// Commits a transaction, and notifies every node of its changes to what visitors are served.
@@ -72,14 +72,14 @@ impl Changes {
     }
 
     pub(super) fn note(&self, invalidation: &Invalidation) {
-        self.timeline.note(invalidation);
+        self.versions.note(invalidation);
     }
 
     /// Listens for changes by other nodes until the pool is closed. While the connection is down, no cached
     /// value counts as current.
     pub async fn listen(self, database: Database) {
         loop {
-            self.timeline.lose_touch();
+            self.versions.mark_disconnected();
             self.listening.set(0);
             let generation = database.server.generation();
             let heard = tokio::select! {
@@ -104,11 +104,11 @@ impl Changes {
         listener.eager_reconnect(false);
         listener.listen(CHANNEL).await?;
         self.listening.set(1);
-        self.timeline.regain_touch();
+        self.versions.mark_reconnected();
         while let Some(heard) = listener.try_recv().await? {
             match Invalidation::parse(heard.payload()) {
                 Some(invalidation) => self.note(&invalidation),
-                None => self.timeline.note_everything(),
+                None => self.versions.note_everything(),
             }
         }
         Ok(())

@@ -103,11 +103,11 @@ impl Subscribers {
             return Vec::new();
         }
         let event_id = uuid_v7(event.occurred_at);
-        let place = event.pixel_id.map_or(self.account_id.as_str(), PixelId::as_str);
+        let partition_key = event.pixel_id.map_or(self.account_id.as_str(), PixelId::as_str);
         let wanting =
             self.endpoints.iter().filter(|endpoint| endpoint.wants(event.kind, event.pixel_id));
         let row = |endpoint: &Subscriber| EventRow {
-            place: place.to_owned(),
+            partition_key: partition_key.to_owned(),
             endpoint_id: endpoint.endpoint_id,
             event_id,
             kind: event.kind,
@@ -121,7 +121,7 @@ impl Subscribers {
 #[derive(Clone, Debug)]
 pub struct EventRow {
     /// The pixel, or the account for an event of the whole account.
-    pub place: String,
+    pub partition_key: String,
     pub endpoint_id: Uuid,
     pub event_id: Uuid,
     pub kind: EventKind,
@@ -151,8 +151,8 @@ mod tests {
             subscribers.rows_of(&NewEvent { kind, pixel_id, subject: json!({}), occurred_at });
         assert_eq!(!rows.is_empty(), subscribers.want(kind, pixel_id));
         assert!(rows.iter().all(|row| row.event_id == rows[0].event_id), "one event");
-        let place = pixel_id.map_or("acc_1", PixelId::as_str);
-        assert!(rows.iter().all(|row| row.place == place));
+        let partition_key = pixel_id.map_or("acc_1", PixelId::as_str);
+        assert!(rows.iter().all(|row| row.partition_key == partition_key));
         rows.iter().map(|row| row.endpoint_id.as_u128()).collect()
     }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_told_of_its_events_and_pixels_only() {
+    fn an_endpoint_receives_events_of_its_kinds_and_pixels_only() {
         let subscribers = Subscribers::new(
             AccountId::from("acc_1".to_owned()),
             vec![

@@ -24,7 +24,7 @@ pub async fn list_subscribers(
 }
 
 pub struct WrittenEvent {
-    pub place: String,
+    pub partition_key: String,
     pub seq: i64,
     pub subject: Value,
 }
@@ -34,7 +34,7 @@ pub async fn insert_events(
     rows: &[EventRow],
     held: Duration,
 ) -> Result<Vec<WrittenEvent>> {
-    let places = rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>();
+    let partition_keys = rows.iter().map(|row| row.partition_key.as_str()).collect::<Vec<_>>();
     let endpoints = rows.iter().map(|row| row.endpoint_id).collect::<Vec<_>>();
     let events = rows.iter().map(|row| row.event_id).collect::<Vec<_>>();
     let kinds = rows.iter().map(|row| row.kind.as_str()).collect::<Vec<_>>();
@@ -52,8 +52,8 @@ pub async fn insert_events(
                  AS event (pixel_id, endpoint_id, event_id, kind, subject, occurred_at, position)
              ORDER BY position OFFSET 0
          ) AS event
-         RETURNING pixel_id AS place, seq, subject",
-        &places as &[&str],
+         RETURNING pixel_id AS partition_key, seq, subject",
+        &partition_keys as &[&str],
         &endpoints,
         &events,
         &kinds as &[&str],
@@ -70,13 +70,13 @@ pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEven
     if events.is_empty() {
         return Ok(());
     }
-    let (places, seqs) = keys_of(events);
+    let (partition_keys, seqs) = keys_of(events);
     query!(
         "UPDATE webhook_deliveries AS delivery SET next_attempt_at = delivery.occurred_at
          FROM unnest($1::text[], $2::bigint[]) AS held (pixel_id, seq)
          WHERE delivery.pixel_id = held.pixel_id AND delivery.seq = held.seq
              AND delivery.next_attempt_at IS NOT NULL",
-        &places as &[&str],
+        &partition_keys as &[&str],
         &seqs,
     )
     .execute(connection)
@@ -88,24 +88,24 @@ pub async fn delete_events(connection: &mut PgConnection, events: &[WrittenEvent
     if events.is_empty() {
         return Ok(());
     }
-    let (places, seqs) = keys_of(events);
-    delete_events_at(connection, &places, &seqs).await
+    let (partition_keys, seqs) = keys_of(events);
+    delete_events_at(connection, &partition_keys, &seqs).await
 }
 
 fn keys_of(events: &[WrittenEvent]) -> (Vec<&str>, Vec<i64>) {
-    events.iter().map(|event| (event.place.as_str(), event.seq)).unzip()
+    events.iter().map(|event| (event.partition_key.as_str(), event.seq)).unzip()
 }
 
 pub async fn delete_events_at(
     connection: &mut PgConnection,
-    places: &[&str],
+    partition_keys: &[&str],
     seqs: &[i64],
 ) -> Result<()> {
     query!(
         "DELETE FROM webhook_deliveries AS delivery
          USING unnest($1::text[], $2::bigint[]) AS over (pixel_id, seq)
          WHERE delivery.pixel_id = over.pixel_id AND delivery.seq = over.seq",
-        places as &[&str],
+        partition_keys as &[&str],
         seqs,
     )
     .execute(connection)

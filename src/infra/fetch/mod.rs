@@ -49,7 +49,7 @@ pub struct Page {
 #[derive(Clone)]
 pub struct GuardedFetch {
     guard: Arc<Guard>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl GuardedFetch {
@@ -60,14 +60,14 @@ impl GuardedFetch {
                 "INSTALL_CHECK_CA_FILE",
                 config.ca_file.as_deref(),
             )?),
-            places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+            permits: Arc::new(Semaphore::new(MAX_AT_ONCE)),
         })
     }
 
     /// The page at `https://{host}/`, or the target of one redirect on the same host, with or
     /// without `www.`. Fails unless the status is 200.
     pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
-        let Ok(Ok(_place)) = timeout(PERMIT_TIMEOUT, self.places.acquire()).await else {
+        let Ok(Ok(_permit)) = timeout(PERMIT_TIMEOUT, self.permits.acquire()).await else {
             return Err(FetchError::Busy);
         };
         let deadline = Instant::now() + TOTAL_TIMEOUT;
@@ -78,7 +78,7 @@ impl GuardedFetch {
 
     /// A JSON document at an address. Redirects, other statuses than 200 and more bytes than `most` are errors.
     pub async fn document(&self, url: &Url, most: usize) -> Result<Vec<u8>, FetchError> {
-        let Ok(Ok(_place)) = timeout(PERMIT_TIMEOUT, self.places.acquire()).await else {
+        let Ok(Ok(_permit)) = timeout(PERMIT_TIMEOUT, self.permits.acquire()).await else {
             return Err(FetchError::Busy);
         };
         let deadline = Instant::now() + TOTAL_TIMEOUT;

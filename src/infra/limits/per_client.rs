@@ -1,5 +1,4 @@
-//! Limits per client on requests that allow guessing or spam, to protect the service, the reputation of its
-//! mail server, and its visitors.
+//! Limits per client on requests that allow guessing or spam. They protect the service, its mail server and visitors.
 //!
 //! Counted per client address and per node, in memory. Each limit is a token bucket: a burst, then one more
 //! request per interval. Many people share an address (offices, mobile networks), so the figures are far

@@ -27,14 +27,14 @@ use crate::error::Result;
 use crate::types::ids::PixelId;
 
 #[derive(Clone, Copy)]
-pub enum Written {
+pub enum VisitorWrite {
     Acceptance,
     Refusal,
     Shown,
     ErasureRequest,
 }
 
-/// Rate per second, in the order of [`Written`]; the burst is ten times as large.
+/// Rate per second, in the order of [`VisitorWrite`]; the burst is ten times as large.
 const PER_SECOND: [u32; 4] = [2_000, 4_000, 2_000, 10];
 const SECONDS_AT_ONCE: u32 = 10;
 
@@ -61,11 +61,11 @@ impl PixelLimits {
         self.limiters.iter().for_each(sweep);
     }
 
-    pub fn admit(&self, written: Written, pixel_id: &PixelId) -> Result<()> {
+    pub fn admit(&self, write: VisitorWrite, pixel_id: &PixelId) -> Result<()> {
         if !self.enabled {
             return Ok(());
         }
-        let limiter = &self.limiters[written as usize];
+        let limiter = &self.limiters[write as usize];
         limiter.check_key(pixel_id).map(|_| ()).map_err(|until| {
             self.log_flood(pixel_id);
             too_many(until.wait_time_from(self.clock.now()))
@@ -92,22 +92,25 @@ mod tests {
         let clock = Clock::manual(DateTime::UNIX_EPOCH);
         let limits = PixelLimits::new(clock.clone(), true);
         let (busy, other) = (PixelId::from("busy".to_owned()), PixelId::from("other".to_owned()));
-        let admitted = |written| (0..).find(|_| limits.admit(written, &busy).is_err()).unwrap();
-        assert_eq!(admitted(Written::Acceptance), 20_000);
-        assert_eq!(limits.admit(Written::Acceptance, &busy).unwrap_err().retry_after(), Some(1));
+        let admitted = |write| (0..).find(|_| limits.admit(write, &busy).is_err()).unwrap();
+        assert_eq!(admitted(VisitorWrite::Acceptance), 20_000);
+        assert_eq!(
+            limits.admit(VisitorWrite::Acceptance, &busy).unwrap_err().retry_after(),
+            Some(1)
+        );
         // A refusal is still accepted, and another site is not affected.
-        assert_eq!(admitted(Written::Refusal), 40_000);
-        assert_eq!(admitted(Written::Shown), 20_000);
-        assert!(limits.admit(Written::Acceptance, &other).is_ok());
+        assert_eq!(admitted(VisitorWrite::Refusal), 40_000);
+        assert_eq!(admitted(VisitorWrite::Shown), 20_000);
+        assert!(limits.admit(VisitorWrite::Acceptance, &other).is_ok());
         clock.advance(chrono::Duration::seconds(1));
-        assert_eq!(admitted(Written::Acceptance), 2_000);
-        assert_eq!(admitted(Written::Refusal), 4_000);
+        assert_eq!(admitted(VisitorWrite::Acceptance), 2_000);
+        assert_eq!(admitted(VisitorWrite::Refusal), 4_000);
     }
 
     #[test]
     fn switched_off_nothing_is_counted() {
         let limits = PixelLimits::new(Clock::manual(DateTime::UNIX_EPOCH), false);
         let pixel_id = PixelId::from("busy".to_owned());
-        assert!((0..50_000).all(|_| limits.admit(Written::Shown, &pixel_id).is_ok()));
+        assert!((0..50_000).all(|_| limits.admit(VisitorWrite::Shown, &pixel_id).is_ok()));
     }
 }

@@ -156,7 +156,7 @@ impl Outbox {
         };
         // If the row cannot be updated, another node claims it after the claim has lapsed.
         if let Err(error) = self.settle(mail, attempt, unanswered).await {
-            tracing::error!(?error, "a mail could not be settled in the outbox");
+            tracing::error!(?error, "the outcome of a mail could not be stored in the outbox");
         }
         self.change_under_way(|mails| mails.remove(&mail.message_id));
         attempt

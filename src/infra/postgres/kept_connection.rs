@@ -40,7 +40,7 @@ pub struct LiveConnection {
     pub connection: PgConnection,
     pub clock: DatabaseClock,
     /// Whether tables may be distributed (docs/scaling.md). Fast statements then name one shard's pixels.
-    pub is_spread: bool,
+    pub is_distributed: bool,
     generation: u64,
     used_at: Instant,
 }
@@ -75,15 +75,15 @@ impl LiveConnection {
             set_up(&mut connection, TIMEOUT).await?;
             let report = server.admit(&mut connection).await?;
             server.note_confirmed(begun);
-            if plans == Plans::Generic || !report.is_spread {
+            if plans == Plans::Generic || !report.is_distributed {
                 let generic = "SET plan_cache_mode = force_generic_plan";
                 raw_sql(generic).execute(&mut connection).await?;
             }
-            let (clock, is_spread) = (DatabaseClock::of(&report), report.is_spread);
+            let (clock, is_distributed) = (DatabaseClock::of(&report), report.is_distributed);
             Ok::<_, Error>(Self {
                 connection,
                 clock,
-                is_spread,
+                is_distributed,
                 generation,
                 used_at: Instant::now(),
             })
@@ -102,7 +102,7 @@ impl LiveConnection {
     async fn refresh(&mut self, server: &ServerWatch) -> Result<bool> {
         let report = server.admit(&mut self.connection).await?;
         self.clock = DatabaseClock::of(&report);
-        Ok(report.is_spread == self.is_spread)
+        Ok(report.is_distributed == self.is_distributed)
     }
 }
 
@@ -113,7 +113,7 @@ impl KeptConnection {
     }
 
     /// Like [`KeptConnection::new`], but also for distributed tables.
-    pub fn for_parts(database: &Database) -> Self {
+    pub fn for_shards(database: &Database) -> Self {
         Self { plans: Plans::ByPixel, ..Self::new(database) }
     }
 
@@ -181,8 +181,8 @@ impl KeptConnection {
     }
 
     /// Whether tables may be distributed, according to the connection.
-    pub async fn is_spread(&mut self) -> Result<bool> {
-        self.run(async |live| Ok(live.is_spread)).await
+    pub async fn is_distributed(&mut self) -> Result<bool> {
+        self.run(async |live| Ok(live.is_distributed)).await
     }
 
     pub async fn probe(&mut self) -> Result<()> {
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_databases_clock_is_told_for_moments_before_and_after_it_was_heard() {
+    fn the_databases_clock_is_known_for_moments_before_and_after_it_was_read() {
         let heard_at = Instant::now() + Duration::from_secs(60);
         let said = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let clock = DatabaseClock { said, heard_at };

@@ -112,11 +112,11 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
     let mut connection = pool.acquire().await?;
     // Building an index may take any time, and so may another node that migrates first.
     raw_sql("SET statement_timeout = 0").execute(&mut *connection).await?;
-    let is_spread =
+    let is_distributed =
         sqlx::query_scalar!("SELECT to_regclass('pg_dist_partition') IS NOT NULL AS \"is!\"")
             .fetch_one(&mut *connection)
             .await?;
-    let mut migrations = match is_spread {
+    let mut migrations = match is_distributed {
         true => Migrator::with_migrations(migrations.iter().map(in_one_statement).collect()),
         false => migrations,
     };
@@ -126,7 +126,7 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
     migrated
 }
 
-/// The form of a migration for distributed tables (docs/scaling.md). A query that changes such a
+/// The form of a migration for distributed tables (docs/cluster.md). A query that changes such a
 /// table is sent to every machine unchanged, and a query of several statements is refused; in a
 /// block each statement is a query of its own. They run sequentially, because any statement after a
 /// parallel change of several shards is refused as well.

@@ -51,7 +51,7 @@ pub struct ServerReport {
     pub started_at: DateTime<Utc>,
     pub now: DateTime<Utc>,
     /// Whether tables may be distributed (docs/scaling.md), which Citus's table of distributed tables shows.
-    pub is_spread: bool,
+    pub is_distributed: bool,
 }
 
 pub struct ServerWatch {
@@ -69,7 +69,7 @@ struct Known {
     started_at: Option<DateTime<Utc>>,
     is_refused: bool,
     is_full: bool,
-    is_spread: bool,
+    is_distributed: bool,
     changed_at: Option<Instant>,
     confirmed_at: Option<Instant>,
     peers: Peers,
@@ -128,7 +128,7 @@ impl ServerWatch {
             let mut known = self.known();
             let is_known = *known.started_at.get_or_insert(report.started_at) == report.started_at;
             if is_known {
-                known.is_spread = report.is_spread;
+                known.is_distributed = report.is_distributed;
             }
             is_known
         };
@@ -140,8 +140,8 @@ impl ServerWatch {
     }
 
     /// Whether tables may be distributed, according to the last verified connection.
-    pub fn is_spread(&self) -> bool {
-        self.known().is_spread
+    pub fn is_distributed(&self) -> bool {
+        self.known().is_distributed
     }
 
     /// Checks which server the address leads to, unless another check has begun since.
@@ -164,7 +164,7 @@ impl ServerWatch {
         match timeout(PING_TIMEOUT, self.ask_address()).await {
             Ok(Ok(report)) => self.note(&report, begun, &sockets),
             Ok(Err(error)) if is_full(&error) => self.note_full(),
-            Ok(Err(error)) => tracing::debug!(%error, "the database's address could not be asked"),
+            Ok(Err(error)) => tracing::debug!(%error, "the check of the database failed"),
             Err(_) => tracing::debug!("the database's address does not answer"),
         }
     }
@@ -286,7 +286,7 @@ pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
         "SELECT pg_is_in_recovery() AS \"in_recovery!\",
              current_setting('transaction_read_only') = 'on' AS \"read_only!\",
              pg_postmaster_start_time() AS \"started_at!\", clock_timestamp() AS \"now!\",
-             to_regclass('pg_dist_partition') IS NOT NULL AS \"is_spread!\""
+             to_regclass('pg_dist_partition') IS NOT NULL AS \"is_distributed!\""
     )
     .fetch_one(connection);
     timeout(PING_TIMEOUT, question).await.map_err(|_| sqlx::Error::PoolTimedOut)?

@@ -3,6 +3,7 @@ mod error;
 mod notice;
 pub mod rendered_mail;
 mod server;
+mod texts;
 
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ use uuid::Uuid;
 use self::conversation::hand_over;
 pub use self::error::MailError;
 pub use self::notice::{Notice, NoticeLink, NoticeSection};
-use self::rendered_mail::Texts;
 pub use self::rendered_mail::{Recipient, RenderedMail};
 use self::server::SmtpServer;
+use self::texts::Texts;
 use super::metrics::MailMetrics;
 use crate::config::Config;
 use crate::types::email::with_ascii_domain;

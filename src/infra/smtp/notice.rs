@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use super::error::MailError;
 use super::rendered_mail::{Recipient, RenderedMail};
-use crate::infra::templates::Message;
+use crate::infra::templates::message::Message;
 
 /// A notice to an account's owner or to another person.
 #[derive(Debug, Serialize)]

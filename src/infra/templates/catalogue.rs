@@ -1,4 +1,5 @@
-//! Translations of our own texts, in the PO format of gettext: `templates/locales/*.po`.
+//! Translations of our own texts, in the PO format of gettext: `templates/locales/*.po`. `polib` would not make this
+//! shorter: it adds plural forms and metadata, which these catalogues do not have.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ pub struct Entry {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Keyword {
     Context,
     Id,
     Text,
@@ -23,28 +24,28 @@ enum Part {
 /// The entries of a catalogue in their order. Comments, which begin with `#`, are for translators.
 pub fn entries(po: &str) -> Vec<Entry> {
     let mut entries = Vec::<Entry>::new();
-    let mut part = Part::Text;
+    let mut keyword = Keyword::Text;
     for line in po.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let (word, quoted) = match line.split_once(' ') {
             Some((word, quoted)) if word.starts_with("msg") => (word, quoted),
             _ => ("", line),
         };
         let next = match word {
-            "msgctxt" => Part::Context,
-            "msgid" => Part::Id,
-            "msgstr" => Part::Text,
-            _ => part,
+            "msgctxt" => Keyword::Context,
+            "msgid" => Keyword::Id,
+            "msgstr" => Keyword::Text,
+            _ => keyword,
         };
-        let begins = word == "msgctxt" || word == "msgid" && part == Part::Text;
+        let begins = word == "msgctxt" || word == "msgid" && keyword == Keyword::Text;
         if begins {
             entries.push(Entry::default());
         }
-        part = next;
+        keyword = next;
         if let Some(entry) = entries.last_mut() {
-            let text = match part {
-                Part::Context => &mut entry.context,
-                Part::Id => &mut entry.id,
-                Part::Text => &mut entry.text,
+            let text = match keyword {
+                Keyword::Context => &mut entry.context,
+                Keyword::Id => &mut entry.id,
+                Keyword::Text => &mut entry.text,
             };
             text.push_str(&unquoted(quoted));
         }

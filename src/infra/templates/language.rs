@@ -131,7 +131,7 @@ impl Language {
     }
 }
 
-/// The places of the texts in a template of HTML or of plain text.
+/// The ranges of the texts in a template of HTML or of plain text.
 pub fn texts_of(name: &str, source: &str) -> Vec<Range<usize>> {
     if name.ends_with(".txt") { paragraphs(source) } else { segments(source) }
 }

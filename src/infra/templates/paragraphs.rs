@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::tokens::{is_words, outside_of_tera};
 
-/// The places of the texts in a template, in their order.
+/// The ranges of the texts in a template, in order.
 pub fn paragraphs(source: &str) -> Vec<Range<usize>> {
     let (mut found, mut open, mut at) = (Vec::new(), None::<Range<usize>>, 0);
     for line in source.split_inclusive('\n') {
@@ -23,7 +23,7 @@ pub fn paragraphs(source: &str) -> Vec<Range<usize>> {
         at += line.len();
     }
     found.extend(open);
-    found.retain(|place| is_words(&outside_of_tera(&source[place.clone()])));
+    found.retain(|range| is_words(&outside_of_tera(&source[range.clone()])));
     found
 }
 
@@ -46,7 +46,7 @@ mod tests {
         let source = "{% if a %}{{ a }}{% else %}Someone{% endif %} asked\nyou (see {{ b }}).\n\n    {{ code }}\n\n\
             1. Open it.\n2. Find {{ c }}:\n   {{ c }}\n{% if d -%}\nThis.\n{%- else -%}\nThat.\n{%- endif %}\n\
             {{ x.0 }}: {{ x.1 }}\n\n-- \nAssent\n{{ base_url }}\n";
-        let found = paragraphs(source).into_iter().map(|place| &source[place]);
+        let found = paragraphs(source).into_iter().map(|range| &source[range]);
         let expected = [
             "{% if a %}{{ a }}{% else %}Someone{% endif %} asked\nyou (see {{ b }}).",
             "Open it.",

@@ -18,7 +18,7 @@ const ATTRIBUTES: [&str; 10] = [
     "title",
 ];
 
-/// The places of the texts in a template, in their order.
+/// The ranges of the texts in a template, in order.
 pub fn segments(source: &str) -> Vec<Range<usize>> {
     let (mut found, mut run) = (Vec::new(), Vec::new());
     for token in tokens(source) {
@@ -31,7 +31,7 @@ pub fn segments(source: &str) -> Vec<Range<usize>> {
         }
     }
     collect(source, &run, &mut found);
-    found.sort_by_key(|place| place.start);
+    found.sort_by_key(|range| range.start);
     found
 }
 
@@ -40,18 +40,18 @@ pub fn id_of(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The template with the texts at those places that are found. The others stay in English.
+/// The template with the texts at those ranges that are found. The others stay in English.
 pub fn translated(
     source: &str,
-    places: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     find: impl Fn(&str) -> Option<String>,
 ) -> String {
     let (mut text, mut at) = (String::with_capacity(source.len()), 0);
-    for place in places {
-        let Some(found) = find(&id_of(&source[place.clone()])) else { continue };
-        text.push_str(&source[at..place.start]);
+    for range in ranges {
+        let Some(found) = find(&id_of(&source[range.clone()])) else { continue };
+        text.push_str(&source[at..range.start]);
         text.push_str(&found);
-        at = place.end;
+        at = range.end;
     }
     text.push_str(&source[at..]);
     text
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn ids(source: &str) -> Vec<String> {
-        segments(source).into_iter().map(|place| id_of(&source[place])).collect()
+        segments(source).into_iter().map(|range| id_of(&source[range])).collect()
     }
 
     #[test]

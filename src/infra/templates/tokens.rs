@@ -1,4 +1,5 @@
-//! The parts of a template of HTML and Tera, as far as a translation must know them.
+//! The parts of a template of HTML and Tera, as far as a translation must know them. No library reads both at once:
+//! `html5ever` knows no statements, and the syntax tree of `tera` no tags.
 
 /// Elements inside of running text. All others begin and end a text.
 const INLINE: [&str; 24] = [

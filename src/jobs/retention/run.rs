@@ -8,7 +8,7 @@ use super::store;
 use crate::accounts::{clients, passkeys, preferences, sessions, sign_in};
 use crate::contacts::delete_old_withdrawn;
 use crate::contacts::suppressions::delete_imports;
-use crate::contacts::withdrawal;
+use crate::contacts::withdrawal::erase_withdrawn;
 use crate::erasure::delete_closed_requests;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -126,7 +126,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         }),
         events: in_batches!(sweep, |on| store::delete_events(on, cutoffs.events, BATCH)),
         unnotified: unnotified(&mut sweep, cutoffs).await?,
-        withdrawn: withdrawal::erase_withdrawn(infra, cutoffs.withdrawn).await?,
+        withdrawn: erase_withdrawn(&infra.pool, &infra.shutdown, cutoffs.withdrawn).await?,
         withdrawn_entries: in_batches!(sweep, |on| {
             delete_old_withdrawn(on, cutoffs.withdrawn_entries, BATCH)
         }),
@@ -135,7 +135,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         infra.consent_changes.notify_one();
     }
     if deleted != Deleted::default() {
-        tracing::info!(?deleted, "deleted what is over");
+        tracing::info!(?deleted, "deleted expired data");
     }
     Ok(true)
 }

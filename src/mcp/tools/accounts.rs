@@ -9,8 +9,8 @@ use crate::accounts::input::OnAccount;
 use crate::accounts::keys::key_issuing::{IssueApiKey, IssuedKey, KeyOrder, KeyRequest};
 use crate::accounts::signup::confirmation::{ConfirmByCode, ConfirmRequest, Confirmation};
 use crate::error::Result;
-use crate::mcp::call::ToolCall;
-use crate::mcp::tool_server::ToolServer;
+use crate::tool_calls::call::ToolCall;
+use crate::tool_calls::tool_server::ToolServer;
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes the arguments")]

@@ -14,9 +14,10 @@ use crate::pixels::input::OnPixel;
 use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
 use crate::policies::screenshots::reading as screenshots;
 use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
-use crate::receipts::log::LogRequest;
+use crate::receipts::consent_log::LogRequest;
 use crate::receipts::log_query::LogFilter;
 use crate::silence::reading;
+use crate::types::ids::PixelParam;
 use crate::types::text::present;
 
 /// Rows of a page whose size is left out.
@@ -44,7 +45,7 @@ impl From<EventArguments> for EventQuery {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct LogArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     #[serde(flatten)]
     filter: LogFilter,
     /// Choices of one page; 10 when left out.
@@ -62,7 +63,7 @@ impl From<LogArguments> for LogRequest {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct WithdrawnArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// 0 first, then `high_water` until the page is empty.
     #[schemars(range(min = 0))]
     after: Option<i64>,
@@ -95,7 +96,7 @@ impl From<SuppressionArguments> for list::PageRequest {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ErasureRequestArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// Only requests with this status.
     #[schemars(with = "Option<ErasureRequestStatus>")]
     status: Option<String>,
@@ -115,7 +116,7 @@ impl From<ErasureRequestArguments> for owner::PageRequest {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct WatchReportArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// The `next_before` of the page before.
     before: Option<String>,
     /// Reports of one page; 25 when left out.
@@ -131,7 +132,7 @@ impl From<WatchReportArguments> for reading::PageRequest {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ScreenshotArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// Only those in this language.
     language: Option<String>,
     /// The `next_before` of the page before.
@@ -150,7 +151,7 @@ impl From<ScreenshotArguments> for screenshots::PageRequest {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SnippetMailArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// Who can paste the snippet.
     #[schemars(with = "String")]
     email: Option<String>,

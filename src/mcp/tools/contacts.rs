@@ -11,8 +11,9 @@ use super::declared::{Declared, handled};
 use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::ReadRequest;
 use crate::error::{Error, Result};
-use crate::mcp::call::ToolCall;
-use crate::mcp::tool_server::ToolServer;
+use crate::tool_calls::call::ToolCall;
+use crate::tool_calls::tool_server::ToolServer;
+use crate::types::ids::PixelParam;
 
 /// Bytes of contacts in an answer without a `limit`, so that a model does not lose sight of the rest.
 const USUAL_BYTES: usize = 12 * 1024;
@@ -22,7 +23,7 @@ const MOST_BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 struct ReadArguments {
-    pixel_id: String,
+    pixel_id: PixelParam,
     /// The UTC day on which people were resolved first, `YYYY-MM-DD`. Exactly one of `on`, `after`
     /// and `changed_after`.
     #[schemars(with = "Option<NaiveDate>")]

@@ -12,9 +12,9 @@ use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::Scope;
 use crate::app::App;
 use crate::error::Result;
-use crate::mcp::call::ToolCall;
-use crate::mcp::outcome::{answer, refusal};
-use crate::mcp::tool_server::ToolServer;
+use crate::tool_calls::call::ToolCall;
+use crate::tool_calls::outcome::{answer, refusal};
+use crate::tool_calls::tool_server::ToolServer;
 
 pub struct Declared {
     pub route: ToolRoute<ToolServer>,
@@ -29,7 +29,7 @@ where
     C: Capability + 'static,
     C::Input: DeserializeOwned + JsonSchema + 'static,
     C::Output: Serialize + JsonSchema + 'static,
-    App: AsRef<C::Part>,
+    App: AsRef<C::Service>,
 {
     adapted::<C, C::Input, C::Output>()
 }
@@ -41,7 +41,7 @@ where
     C::Input: From<T>,
     C::Output: Serialize + JsonSchema + 'static,
     T: DeserializeOwned + JsonSchema + 'static,
-    App: AsRef<C::Part>,
+    App: AsRef<C::Service>,
 {
     adapted::<C, T, C::Output>()
 }
@@ -54,7 +54,7 @@ where
     C::Output: Into<O>,
     T: DeserializeOwned + JsonSchema + 'static,
     O: Serialize + JsonSchema + 'static,
-    App: AsRef<C::Part>,
+    App: AsRef<C::Service>,
 {
     handled::<C, T, O>(|server, call| {
         Box::pin(async move { server.ask::<C, T>(call, Into::into).await.map(Into::into) })

@@ -9,7 +9,6 @@ mod schema;
 
 use self::arguments::*;
 use self::declared::{Declared, adapted, tool, with_arguments};
-use super::toolset::Subject;
 use crate::account_deletion::deletion::DeleteAccount;
 use crate::accounts::activity_log::ReadAccountEvents;
 use crate::accounts::capability::Capability;
@@ -58,16 +57,17 @@ use crate::policies::screenshots::reading::ListScreenshots;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::check::check_request::OfVisitor;
 use crate::receipts::check::{CheckConsent, ReadReceipt};
+use crate::receipts::consent_log::ReadConsentLog;
 use crate::receipts::daily_counts::stats::ReadConsentStats;
 use crate::receipts::history::ReadConsentHistory;
-use crate::receipts::log::ReadConsentLog;
-use crate::receipts::proofs::proof_file::GetProof;
+use crate::receipts::proofs::get_proof::GetProof;
 use crate::receipts::proofs::verify::VerifyReceipt;
 use crate::receipts::proofs::verify_proof::VerifyProof;
 use crate::sharing::links::{CreateSharedLink, ListSharedLinks, RevokeSharedLink};
 use crate::silence::reading::{ListWatchReports, OfReport, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch};
 use crate::silence::view::WatchReportSummary;
+use crate::tool_calls::toolset::Subject;
 use crate::webhooks::delivery::ListDeliveries;
 use crate::webhooks::endpoints::{
     ChangeWebhook, CreateWebhook, DeleteWebhook, RotateWebhookSecret,

@@ -9,15 +9,15 @@ use super::arguments::LogArguments;
 use super::declared::{Declared, handled};
 use crate::clock::rfc3339;
 use crate::error::Result;
-use crate::mcp::call::ToolCall;
-use crate::mcp::tool_server::ToolServer;
+use crate::receipts::consent_log::{ConsentEvent, ConsentLog, ReadConsentLog};
 use crate::receipts::daily_counts::series::{
     ActSeries, LanguageSeries, VersionLanguage, VersionSeries,
 };
 use crate::receipts::daily_counts::stats::{
     Counts, DayCounts, ReadConsentStats, Stats, StatsRequest,
 };
-use crate::receipts::log::{ConsentEvent, ConsentLog, ReadConsentLog};
+use crate::tool_calls::call::ToolCall;
+use crate::tool_calls::tool_server::ToolServer;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::ids::{PixelId, VisitorId};
 use crate::types::text_enum::text_enum;

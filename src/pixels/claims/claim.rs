@@ -11,9 +11,8 @@ use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::demo::DEMO_ACCOUNT;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
 use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
@@ -22,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::outbox::ClaimedMail;
+use crate::infra::secret_hash::secret_hash;
 use crate::pixels::input::OfClaim;
 use crate::pixels::install_check::slot_of;
 use crate::pixels::pixel::Pixel;
@@ -49,13 +49,13 @@ pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel
         if let Some(own) = holder.as_ref().filter(|pixel| pixel.account_id == *owner) {
             return Ok(own.clone());
         }
-        refuse_if_reserved(infra, &claim.domain)?;
+        refuse_if_reserved(&infra.base_host(), &claim.domain)?;
         claim
     };
     if !infra.config.install_check.enabled {
         return Err(Error::InstallCheckerOff);
     }
-    let _slot = slot_of(infra, caller)?;
+    let _slot = slot_of(&infra.fetch_slots, caller)?;
     let evidence = Evidence::collect(infra, &claim.domain).await?;
     let proof = evidence.proof(token, &claim.pixel_id).ok_or(Error::ClaimNotProven)?;
     take_effect(infra, caller, token, proof, &evidence).await
@@ -80,8 +80,8 @@ async fn find_taken(
     pixel.ok_or(Error::ClaimNotFound)
 }
 
-fn refuse_if_reserved(infra: &Infra, host: &SiteHost) -> Result<()> {
-    match host_claim::is_reserved(host, &infra.base_host()) {
+fn refuse_if_reserved(base_host: &str, host: &SiteHost) -> Result<()> {
+    match host_claim::is_reserved(host, base_host) {
         true => Err(Error::DomainRegistered),
         false => Ok(()),
     }
@@ -99,7 +99,7 @@ pub(super) async fn refuse_if_at_work(
     caller: &Caller,
     host: &SiteHost,
 ) -> Result<()> {
-    refuse_if_reserved(infra, host)?;
+    refuse_if_reserved(&infra.base_host(), host)?;
     let pixel_id = {
         let mut connection = infra.pool.acquire().await?;
         let holder = store::find_pixel_by_host(&mut connection, host).await?;
@@ -112,7 +112,7 @@ pub(super) async fn refuse_if_at_work(
         }
         pixel.pixel_id.clone()
     };
-    let Ok(_slot) = slot_of(infra, caller) else { return Ok(()) };
+    let Ok(_slot) = slot_of(&infra.fetch_slots, caller) else { return Ok(()) };
     if !infra.config.install_check.enabled {
         return Ok(());
     }
@@ -176,7 +176,7 @@ async fn take_effect(
     store::usage::update_claim_token(&mut transaction, &pixel.pixel_id, &token_hash).await?;
     store::claims::update_claim_taken(&mut transaction, &token_hash, now).await?;
     let mail = match rival(loser.as_ref()) {
-        Some(loser) => notices::put_lost(&mut transaction, infra, loser).await?,
+        Some(loser) => notices::put_lost(&mut transaction, &infra.outbox, loser).await?,
         None => None,
     };
     infra.changes.commit(transaction, &invalidation).await?;
@@ -208,7 +208,7 @@ async fn end_move(
     }
     store::moves::delete_move(connection, &pixel_id).await?;
     store::moves::update_unused_since(connection, &pixel_id, now).await?;
-    let (kind, subject) = (EventKind::MoveEnded, Some(pixel_id.as_str()));
+    let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
     events::note(connection, now, &account_id, &Actor::Service, kind, subject).await?;
     invalidation.add_pixel(&pixel_id);
     Ok(())
@@ -254,7 +254,7 @@ impl Capability for VerifyClaim {
          pixel. The other account's pixel is deleted, unless it is working. `claim not proven`: \
          wait for the DNS, or publish the page, and call again.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = OfClaim;
     type Output = PixelView;

@@ -6,13 +6,13 @@
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use crate::accounts::credentials::secret_hash;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
-use crate::pixels::diagnostics::live::LiveTags;
+use crate::infra::secret_hash::secret_hash;
+use crate::page_analysis::diagnostics::live::LiveTags;
+use crate::page_analysis::page::SitePage;
 use crate::pixels::install_check::page_check::{BUSY_PAUSE, live_tags};
-use crate::pixels::page::SitePage;
 use crate::pixels::store;
 use crate::pixels::store::usage::Confirmation;
 use crate::types::host::SiteHost;
@@ -93,8 +93,8 @@ impl Evidence {
 }
 
 async fn tags_on_page(infra: &Infra, host: &SiteHost) -> Result<LiveTags> {
-    match SitePage::fetch(infra, host.as_str()).await {
-        Ok(page) => Ok(live_tags(infra, &page)),
+    match SitePage::fetch(&infra.fetch, host.as_str()).await {
+        Ok(page) => Ok(live_tags(&infra.config, infra.base_url(), &page)),
         Err(FetchError::Busy) => Err(Error::Busy { retry_after: BUSY_PAUSE }),
         Err(_) => Ok(LiveTags::default()),
     }

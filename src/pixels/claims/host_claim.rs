@@ -5,14 +5,13 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::accounts::access::Caller;
-use crate::accounts::account::{Account, Plan};
+use crate::accounts::account::{Account, PIXELS_INCLUDED, Plan};
 use crate::accounts::actor::Actor;
 use crate::accounts::demo::DEMO_ACCOUNT;
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::accounts::events;
-use crate::accounts::plans::PIXELS_INCLUDED;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store;
@@ -44,7 +43,8 @@ pub fn contacts_need_consent(caller: &Caller) -> bool {
 /// a deleted demo pixel.
 pub(in crate::pixels) async fn claim_host(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
+    own_host: &str,
     invalidation: &mut Invalidation,
     owner: &Account,
     host: &SiteHost,
@@ -52,7 +52,8 @@ pub(in crate::pixels) async fn claim_host(
 ) -> Result<Pixel> {
     // Between query and insert another demo pixel may appear, which is deleted as well.
     for _ in 0..2 {
-        let holder = find_holder(connection, infra, invalidation, host, &owner.account_id).await?;
+        let holder =
+            find_holder(connection, clock, own_host, invalidation, host, &owner.account_id).await?;
         if let Some(pixel) = holder {
             return match pixel.account_id == owner.account_id {
                 true => Ok(pixel),
@@ -64,10 +65,10 @@ pub(in crate::pixels) async fn claim_host(
         }
         let need = terms.contacts_need_consent;
         let inserted =
-            insert(connection, infra, invalidation, &owner.account_id, host, need).await?;
+            insert(connection, clock, invalidation, &owner.account_id, host, need).await?;
         if let Some(pixel) = inserted {
             if let Some(actor) = terms.actor {
-                note_created(connection, infra.clock.now(), actor, &pixel).await?;
+                note_created(connection, clock.now(), actor, &pixel).await?;
             }
             tracing::info!(pixel_id = %pixel.pixel_id, "pixel created");
             return Ok(pixel);
@@ -82,7 +83,7 @@ pub(super) async fn note_created(
     actor: &Actor,
     pixel: &Pixel,
 ) -> Result<()> {
-    let (kind, subject) = (EventKind::PixelCreated, Some(pixel.pixel_id.as_str()));
+    let (kind, subject) = (ActivityKind::PixelCreated, Some(pixel.pixel_id.as_str()));
     events::note(connection, now, &pixel.account_id, actor, kind, subject).await
 }
 
@@ -91,7 +92,8 @@ pub(super) async fn note_created(
 /// host is reserved for the demo.
 pub(in crate::pixels) async fn find_holder(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
+    own_host: &str,
     invalidation: &mut Invalidation,
     host: &SiteHost,
     taker: &AccountId,
@@ -101,7 +103,7 @@ pub(in crate::pixels) async fn find_holder(
     if holder.as_ref().is_some_and(|pixel| pixel.account_id == *taker) {
         return Ok(holder);
     }
-    if !is_demo(taker) && is_reserved(host, &infra.base_host()) {
+    if !is_demo(taker) && is_reserved(host, own_host) {
         return Err(Error::DomainRegistered);
     }
     match holder {
@@ -111,7 +113,7 @@ pub(in crate::pixels) async fn find_holder(
             tracing::info!(pixel_id = %pixel.pixel_id, "demo pixel gave way");
             Ok(None)
         }
-        None => refuse_former_host(connection, infra, host, taker).await.map(|()| None),
+        None => refuse_former_host(connection, clock, host, taker).await.map(|()| None),
         holder => Ok(holder),
     }
 }
@@ -119,11 +121,11 @@ pub(in crate::pixels) async fn find_holder(
 /// Refuses a host that a site has moved away from and keeps until its move ends.
 async fn refuse_former_host(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     host: &SiteHost,
     taker: &AccountId,
 ) -> Result<()> {
-    let now = infra.clock.now();
+    let now = clock.now();
     match store::moves::find_owner_of_former_host(connection, host, now).await? {
         None => Ok(()),
         Some(owner) if owner == *taker => Err(Error::MoveUnderWay),
@@ -152,14 +154,14 @@ pub(super) async fn check_allowance(connection: &mut PgConnection, owner: &Accou
 /// `None` when the host was taken meanwhile. Other failures are `pixel could not be created`: retry.
 async fn insert(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     invalidation: &mut Invalidation,
     owner: &AccountId,
     host: &SiteHost,
     contacts_need_consent: bool,
 ) -> Result<Option<Pixel>> {
     let (pixel_id, alias) = (PixelId::random(), PixelRef::random_alias());
-    let (now, need) = (infra.clock.now(), contacts_need_consent);
+    let (now, need) = (clock.now(), contacts_need_consent);
     let inserted = store::insert_pixel(connection, &pixel_id, owner, host, &alias, need, now).await;
     if let Ok(Some(_)) = inserted {
         invalidation.add_pixel(&pixel_id);

@@ -7,12 +7,12 @@ use super::claim::{find, lock_owner, refuse_if_at_work};
 use super::evidence;
 use crate::accounts::access::{AllSites, Caller};
 use crate::accounts::capability::Capability;
-use crate::accounts::credentials::secret_hash;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::secret_hash::secret_hash;
 use crate::once;
 use crate::pixels::input::{OfClaim, PixelRequest};
 use crate::pixels::snippets::snippet;
@@ -51,7 +51,7 @@ impl Capability for ClaimHost {
          record `_assent.{domain}` whose value is `token`, or with `snippet` on the home page; \
          then `verify_claim`.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = PixelRequest;
     type Output = OpenedClaim;
@@ -67,7 +67,7 @@ impl Capability for ClaimHost {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: PixelRequest) -> Result<OpenedClaim> {
-        let host = request.host(infra)?;
+        let host = request.host(&infra.base_host())?;
         let now = infra.clock.now();
         let token = format!("cl_{}", random_text(43));
         let expires_at = now + LIFE;
@@ -105,7 +105,7 @@ impl Capability for ClaimHost {
             pixel_id,
             expires_at: Timestamp(expires_at),
         };
-        once::keep(infra, &mut transaction, Some(201), &opened).await?;
+        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &opened).await?;
         transaction.commit().await?;
         let (account_id, pixel_id) = (&owner.account_id, &opened.pixel_id);
         tracing::info!(%account_id, %pixel_id, "host claimed");
@@ -129,7 +129,7 @@ pub struct ShowClaim;
 
 impl Capability for ShowClaim {
     const NAME: &'static str = "show_claim";
-    type Part = Infra;
+    type Service = Infra;
     type Access = AllSites<Operates>;
     type Input = OfClaim;
     type Output = ClaimView;

@@ -1,14 +1,16 @@
 //! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes; one that has
 //! moved to another host at once, and then daily until it is found.
-//! Looks are spread over the day by when pixels were first found. They take their places among people's
-//! own checks, but few at a time; when there is none, they come later.
+//! Checks are spread over the day by when pixels were first found. They share the permits of people's own
+//! checks, but take few at a time; without a free permit they are postponed.
 
 use chrono::Duration;
 use futures_util::future::join_all;
 use rand::RngExt;
+use sqlx::PgPool;
 
 use super::install_state::{AfterCheck, DAY, InstallChange, after_daily_check, put_event};
 use super::page_check::{PageCheck, check_page};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
@@ -16,15 +18,14 @@ use crate::pixels::pixel::Pixel;
 use crate::pixels::store::install_checks::ClaimedCheck;
 use crate::pixels::{notices, store, usage};
 
-/// Looks that a node makes at a time, of the places that it has for all checks.
+/// Concurrent daily checks of a node, of the permits that it has for all checks.
 const WORKERS: usize = 4;
-/// How long a look is one node's alone, and after which one is tried again that found no place or whose
-/// node died.
+/// The time for which a node claims a check. It is repeated then if it got no permit, or if the node died.
 const CLAIM: Duration = Duration::minutes(5);
 /// Pixels that get their time in one round.
 const MOST_PLANNED: i64 = 10_000;
 
-/// Gives installed pixels that have none a time for their first look, somewhere within the next day.
+/// Gives installed pixels that have none a time for their first check, somewhere within the next day.
 pub async fn plan_checks(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
@@ -51,16 +52,16 @@ pub async fn check_due(infra: &Infra) -> Result<()> {
 
 async fn check_in_turn(infra: &Infra) -> Result<()> {
     while !infra.shutdown.has_begun()
-        && let Some(claim) = claim(infra).await?
+        && let Some(claim) = claim(&infra.pool, &infra.clock).await?
     {
         match check(infra, &claim).await {
-            // People's own checks have taken all places.
+            // People's own checks have taken all permits.
             Err(Error::Busy { .. }) => return Ok(()),
             // It is away for all others too.
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
             Err(error) => {
                 let pixel_id = &claim.pixel_id;
-                tracing::error!(?error, %pixel_id, "an install could not be looked at");
+                tracing::error!(?error, %pixel_id, "an installation could not be checked");
             }
             Ok(()) => {}
         }
@@ -68,10 +69,10 @@ async fn check_in_turn(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-async fn claim(infra: &Infra) -> Result<Option<ClaimedCheck>> {
-    let mut connection = infra.pool.acquire().await?;
+async fn claim(pool: &PgPool, clock: &Clock) -> Result<Option<ClaimedCheck>> {
+    let mut connection = pool.acquire().await?;
     // Not before there is a connection, which may take seconds.
-    let now = infra.clock.now();
+    let now = clock.now();
     store::install_checks::claim_check(&mut connection, now, now + CLAIM).await
 }
 
@@ -116,7 +117,7 @@ async fn settle(
     let error = check.observation.error();
     store::update_install(&mut transaction, pixel_id, status, now, error.as_deref()).await?;
     let mail = match has_vanished {
-        true => notices::put_vanished(&mut transaction, infra, pixel_id).await?,
+        true => notices::put_vanished(&mut transaction, &infra.outbox, pixel_id).await?,
         false => None,
     };
     let is_wanted = put_event(&mut transaction, &subscribers, pixel_id, change, now).await?;
@@ -125,6 +126,6 @@ async fn settle(
         infra.events.wake();
     }
     let found = check.observation.kind();
-    tracing::info!(%pixel_id, found, has_vanished, "install looked at");
+    tracing::info!(%pixel_id, found, has_vanished, "installation checked");
     Ok(mail)
 }

@@ -6,7 +6,7 @@ use super::observation::Observation;
 use super::page_check::PageCheck;
 use crate::error::{Error, Result};
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
-use crate::pixels::diagnostics::finding::Finding;
+use crate::page_analysis::diagnostics::finding::Finding;
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::store::install_checks::KnownInstall;
 use crate::types::ids::PixelId;

@@ -12,7 +12,6 @@ use utoipa::ToSchema;
 
 use self::install_state::{AfterCheck, after_check, kept_findings, put_event};
 use self::page_check::check_page;
-use super::diagnostics::finding::Finding;
 use super::input::OfPixel;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
@@ -26,7 +25,8 @@ use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::fetch::slots::FetchSlot;
+use crate::infra::fetch::slots::{FetchSlot, FetchSlots};
+use crate::page_analysis::diagnostics::finding::Finding;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
@@ -92,7 +92,7 @@ impl Capability for ShowInstall {
         "Show the last install check",
         "Tells what the last look found; installed pixels are looked at daily.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
     type Output = InstallView;
@@ -106,7 +106,7 @@ impl Capability for ShowInstall {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<InstallView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut connection = infra.pool.acquire().await?;
         InstallView::read(&mut connection, pixel).await
     }
@@ -123,7 +123,7 @@ impl Capability for CheckInstall {
          `installed` is the goal; `unreachable` comes with `check_error`, always for \
          `localhost`. `findings` says what is in its way, with a cure for each.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfPixel;
     type Output = InstallView;
@@ -142,11 +142,11 @@ impl Capability for CheckInstall {
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<InstallView> {
-        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         if !infra.config.install_check.enabled {
             return Err(Error::InstallCheckerOff);
         }
-        let _slot = slot_of(infra, &caller)?;
+        let _slot = slot_of(&infra.fetch_slots, &caller)?;
         let check = check_page(infra, &pixel).await?;
         let subscribers = infra.events.subscribers(&pixel.account_id).await?;
         let mut transaction = infra.pool.begin().await?;
@@ -186,9 +186,9 @@ impl Capability for CheckInstall {
 
 /// The caller's right to a fetch of a site. Operators, whose keys take care of everybody's sites,
 /// need none.
-pub(super) fn slot_of(infra: &Infra, caller: &Caller) -> Result<Option<FetchSlot>> {
+pub(super) fn slot_of(slots: &FetchSlots, caller: &Caller) -> Result<Option<FetchSlot>> {
     match caller.is_unlimited() {
         true => Ok(None),
-        false => infra.fetch_slots.take(caller.account_id().as_str()).map(Some),
+        false => slots.take(caller.account_id().as_str()).map(Some),
     }
 }

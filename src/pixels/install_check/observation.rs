@@ -1,6 +1,6 @@
 use crate::infra::fetch::{FetchError, Unreadable};
-use crate::pixels::diagnostics::is_challenge;
-use crate::pixels::page::{Body, SitePage};
+use crate::page_analysis::diagnostics::is_challenge;
+use crate::page_analysis::page::{Body, SitePage};
 use crate::pixels::pixel::InstallStatus;
 use crate::types::ids::{PixelId, PixelRef};
 

@@ -28,7 +28,7 @@ impl Capability for GetCommerceSnippet {
         "Gives the lines that report one action of a shop's visitors, beside the pixel's own \
          snippet.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OnPixel<CommerceRequest>;
     type Output = CommerceSnippet;
@@ -42,7 +42,7 @@ impl Capability for GetCommerceSnippet {
         caller: Caller,
         OnPixel { pixel_id, input }: OnPixel<CommerceRequest>,
     ) -> Result<CommerceSnippet> {
-        let pixel = setup::find_for(infra, &caller, &pixel_id).await?;
+        let pixel = setup::find_for(&infra.pool, &caller, &pixel_id).await?;
         let action = CommerceAction::parse(&input.action).ok_or(Error::SnippetNotFound)?;
         Ok(snippet::commerce(action, pixel.pixel_id, infra.base_url()))
     }

@@ -2,6 +2,7 @@ use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::snippet;
@@ -17,8 +18,8 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::infra::outbox::find_claim;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::outbox::{Outbox, find_claim};
 use crate::infra::requested_language::Requested;
 use crate::infra::smtp::RenderedMail;
 use crate::infra::templates::tr;
@@ -97,7 +98,7 @@ impl Capability for EmailSnippet {
          no mail server.",
     ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Service = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OnPixel<SnippetMailRequest>;
     type Output = SnippetMail;
@@ -120,14 +121,15 @@ impl Capability for EmailSnippet {
         offered_method(input.method.as_deref())?;
         let email = Email::required(input.email.as_deref())?;
         let which = input.snippet.unwrap_or(MailedSnippet::Immediate);
-        let Pixel { pixel_id, install_status, .. } = find_for(infra, &caller, &pixel_id).await?;
+        let Pixel { pixel_id, install_status, .. } =
+            find_for(&infra.pool, &caller, &pixel_id).await?;
         let Some(admitted) = put(infra, &caller, &pixel_id, &email, which.kind()).await? else {
             return Ok(SnippetMail { sent: false, install_status });
         };
         let mail = &admitted.mail;
         let rendered = rendered(infra, mail).await;
         if infra.outbox.attempt(mail, rendered, Retry::WhenUnanswered).await == Attempt::Failed {
-            undo(infra, &admitted, &pixel_id, &email).await?;
+            undo(&infra.pool, &infra.outbox, &admitted, &pixel_id, &email).await?;
         }
         Ok(SnippetMail { sent: true, install_status })
     }
@@ -154,7 +156,7 @@ async fn put(
     let on_its_way = on_its_way.into_iter().flatten().max();
     let until = on_its_way.filter(|&until| until > now).or(mailed_before.map(|at| at + PAUSE));
     until.map_or(Ok(()), |until| not_before(until, now, too_soon))?;
-    mailbox::admit(&mut transaction, infra, now, email, too_soon).await?;
+    mailbox::admit(&mut transaction, &infra.outbox, now, email, too_soon).await?;
     let new = NewMail { kind, account_id: Some(caller.account_id()), pixel_id: Some(pixel_id) };
     let requested = recipient::language_of_sender(&mut transaction, caller.address()).await?;
     let addressee = Addressee { email: email.as_str().to_owned(), requested };
@@ -169,13 +171,14 @@ async fn put(
 /// Reverts the pause and the count of a mail that could not be sent. A mail that another attempt is
 /// sending is left alone.
 async fn undo(
-    infra: &Infra,
+    pool: &PgPool,
+    outbox: &Outbox,
     admitted: &AdmittedMail,
     pixel_id: &PixelId,
     email: &Email,
 ) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
-    if !infra.outbox.cancel(&mut transaction, &admitted.mail).await? {
+    let mut transaction = pool.begin().await?;
+    if !outbox.cancel(&mut transaction, &admitted.mail).await? {
         return Ok(());
     }
     store::update_snippet_mailed(&mut transaction, pixel_id, admitted.mailed_before).await?;

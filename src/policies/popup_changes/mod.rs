@@ -5,12 +5,11 @@ mod store;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use self::store::ChangeRow;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::pixels::pixel::Pixel;
 use crate::policies::appearance::{Appearance, Corner, Position, ReopenButton};
 use crate::policies::store::find_appearance;
@@ -126,8 +125,8 @@ pub async fn list(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<V
 }
 
 /// Like [`list`], with a connection of its own.
-pub async fn read(infra: &Infra, pixel_id: &PixelId) -> Result<Vec<PopupChange>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn read(pool: &PgPool, pixel_id: &PixelId) -> Result<Vec<PopupChange>> {
+    let mut connection = pool.acquire().await?;
     list(&mut connection, pixel_id).await
 }
 
@@ -140,12 +139,12 @@ pub struct Publication {
 
 /// The publications in a range of times, oldest first. The caller must have checked the access to the pixel.
 pub async fn list_publications(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> Result<Vec<Publication>> {
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let versions =
         store::list_published_between(&mut connection, pixel_id, from, until, MOST_VERSIONS);
     let versions = versions.await?.into_iter();

@@ -1,11 +1,11 @@
 use chrono::{DateTime, Duration, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::store;
 pub use super::store::due::Due;
 use super::store::due::Plan;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::policies::appearance::Appearance;
 use crate::policies::policy::Policy;
 use crate::policies::sharing::Sharing;
@@ -36,16 +36,16 @@ pub async fn note(
 }
 
 /// Whether the present form of a popup has no pictures yet.
-pub async fn is_due(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn is_due(pool: &PgPool, pixel_id: &PixelId) -> Result<bool> {
+    let mut connection = pool.acquire().await?;
     store::due::is_due(&mut connection, pixel_id).await
 }
 
 /// Takes the popup that has waited longest. The attempt counts as failed until it succeeds.
-pub async fn take(infra: &Infra) -> Result<Option<Due>> {
-    let now = infra.clock.now();
+pub async fn take(pool: &PgPool, clock: &Clock) -> Result<Option<Due>> {
+    let now = clock.now();
     loop {
-        let mut transaction = infra.pool.begin().await?;
+        let mut transaction = pool.begin().await?;
         let Some(due) = store::due::lock_due(&mut transaction, now).await? else { return Ok(None) };
         let (pixel_id, failures) = (&due.pixel_id, due.failures);
         let forms = store::forms::count_forms(&mut transaction, pixel_id, now - DAY).await?;
@@ -67,29 +67,35 @@ pub async fn take(infra: &Infra) -> Result<Option<Due>> {
 }
 
 /// The popup of a pixel as it is now; `None` if the pixel is gone.
-pub async fn find_popup(infra: &Infra, pixel_id: &PixelId) -> Result<Option<Popup>> {
-    let mut connection = infra.pool.acquire().await?;
+pub async fn find_popup(pool: &PgPool, clock: &Clock, pixel_id: &PixelId) -> Result<Option<Popup>> {
+    let mut connection = pool.acquire().await?;
     let name = PixelRef::from(pixel_id.to_string());
     let Some(site) = find_site(&mut connection, &name).await? else { return Ok(None) };
     let Some(mut policy) = site.policy else { return Ok(None) };
-    policy.shares_subdomains = Sharing::of(&site.pixel, infra.clock.now()) == Sharing::On;
+    policy.shares_subdomains = Sharing::of(&site.pixel, clock.now()) == Sharing::On;
     let appearance = site.appearance.map(serde_json::from_value).transpose();
     Ok(Some(Popup { policy, appearance: appearance.map_err(Error::internal)? }))
 }
 
 /// Leaves a popup to the next round, because the service ends.
-pub async fn put_back(infra: &Infra, due: &Due) -> Result<()> {
-    end(infra, due, Duration::zero(), due.failures).await
+pub async fn put_back(pool: &PgPool, clock: &Clock, due: &Due) -> Result<()> {
+    end(pool, clock, due, Duration::zero(), due.failures).await
 }
 
 /// Tries a popup again later, each time after twice as long.
-pub async fn try_later(infra: &Infra, due: &Due) -> Result<()> {
-    end(infra, due, pause_after(due.failures), due.failures.saturating_add(1)).await
+pub async fn try_later(pool: &PgPool, clock: &Clock, due: &Due) -> Result<()> {
+    end(pool, clock, due, pause_after(due.failures), due.failures.saturating_add(1)).await
 }
 
-async fn end(infra: &Infra, due: &Due, pause: Duration, failures: i32) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
-    let plan = Plan { next_at: infra.clock.now() + pause, busy_until: None, failures };
+async fn end(
+    pool: &PgPool,
+    clock: &Clock,
+    due: &Due,
+    pause: Duration,
+    failures: i32,
+) -> Result<()> {
+    let mut connection = pool.acquire().await?;
+    let plan = Plan { next_at: clock.now() + pause, busy_until: None, failures };
     store::due::update_plan(&mut connection, due, &plan).await
 }
 

@@ -1,10 +1,9 @@
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::store;
 use super::view::ScreenshotView;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::log::Log;
 use crate::proof::proving::LogProof;
@@ -20,13 +19,13 @@ pub struct FormScreenshots {
 
 /// The pictures of a version's popup in a language, in the form that it had at a time.
 pub async fn find_of_choice(
-    infra: &Infra,
+    pool: &PgPool,
     log: &Log,
     pixel_id: &PixelId,
     (version, language): (i32, &str),
     at: DateTime<Utc>,
 ) -> Result<Option<FormScreenshots>> {
-    let mut connection = infra.pool.acquire().await?;
+    let mut connection = pool.acquire().await?;
     let views = store::list_at(&mut connection, pixel_id, version, language, at).await?;
     let Some(first) = views.first() else { return Ok(None) };
     let form = first.configured_at.0;

@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::store;
 use super::view::ScreenshotPage;
@@ -10,6 +11,8 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
+use crate::types::ids::PixelParam;
+use crate::types::ids::id_param::IdParam;
 use crate::types::paging::{Page, wrong_limit};
 use crate::types::{locales, parameter};
 
@@ -18,7 +21,7 @@ const MOST: u16 = 200;
 const LANGUAGE: &str = "must be a language of the popup, such as de";
 
 pub struct PageRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     pub language: Option<String>,
     /// The `next_before` of the previous page.
     pub before: Option<String>,
@@ -33,7 +36,7 @@ impl Capability for ListScreenshots {
         "List screenshots",
         "Lists the pictures of the popup, per version, language and device, newest first.",
     ));
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = PageRequest;
     type Output = ScreenshotPage;
@@ -47,7 +50,7 @@ impl Capability for ListScreenshots {
         let locale = parameter::read("language", language, LANGUAGE, locales::named)?;
         let language = locale.map(|locale| &*locale.lang);
         let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
-        let pixel_id = find_for(infra, &caller, pixel_id).await?.pixel_id;
+        let pixel_id = find_for(&infra.pool, &caller, pixel_id).await?.pixel_id;
         let mut connection = infra.pool.acquire().await?;
         let (start, rows) = (page.start, page.rows());
         let listing = store::list_screenshots(&mut connection, &pixel_id, language, start, rows);
@@ -60,15 +63,15 @@ impl Capability for ListScreenshots {
 /// A screenshot of a pixel.
 #[derive(Deserialize, JsonSchema)]
 pub struct OfScreenshot {
-    pub pixel_id: String,
-    pub screenshot_id: String,
+    pub pixel_id: PixelParam,
+    pub screenshot_id: IdParam<Uuid>,
 }
 
 pub struct ReadScreenshot;
 
 impl Capability for ReadScreenshot {
     const NAME: &'static str = "read_screenshot";
-    type Part = Infra;
+    type Service = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfScreenshot;
     type Output = Vec<u8>;
@@ -78,8 +81,8 @@ impl Capability for ReadScreenshot {
     }
 
     async fn run(infra: &Infra, caller: Caller, request: OfScreenshot) -> Result<Vec<u8>> {
-        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        let screenshot_id = request.screenshot_id.parse().map_err(|_| Error::ScreenshotNotFound)?;
+        let pixel_id = find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        let screenshot_id = request.screenshot_id.into_id().ok_or(Error::ScreenshotNotFound)?;
         let mut connection = infra.pool.acquire().await?;
         let png = store::find_png(&mut connection, &pixel_id, screenshot_id).await?;
         png.ok_or(Error::ScreenshotNotFound)

@@ -1,13 +1,13 @@
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
+use sqlx::PgPool;
 use tokio::task::spawn_blocking;
 
 use super::due::{Due, MOST_PER_DAY};
 use super::store;
 use super::store::forms::NewForm;
-use crate::clock::rfc3339;
+use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::pixels;
 use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
@@ -31,16 +31,17 @@ pub struct Picture {
 
 /// Stores the pictures of a popup, and the hash of their list for the log; `false` if it has changed its form.
 pub async fn store_taken(
-    infra: &Infra,
+    pool: &PgPool,
+    clock: &Clock,
     due: &Due,
     policy: Policy,
     script: Hash,
     pictures: Vec<Picture>,
 ) -> Result<bool> {
-    let (pixel_id, taken, now) = (&due.pixel_id, due.clone(), infra.clock.now());
+    let (pixel_id, taken, now) = (&due.pixel_id, due.clone(), clock.now());
     let form = spawn_blocking(move || form_of(&taken, &policy, script, pictures, now));
     let form = form.await.map_err(Error::internal)?;
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     if !pixels::share_pixel(&mut transaction, pixel_id).await?
         || !store::due::delete_due(&mut transaction, due).await?
     {

@@ -4,20 +4,20 @@ use url::Url;
 
 use super::asking::{AskedWitness, client};
 use crate::config::{Config, ConfigError};
-use crate::proof::format::policy::{Policy, Witness};
+use crate::proof::format::policy::{TrustPolicy, Witness};
 
 const SETTING: &str = "LOG_WITNESSES";
 
 #[derive(Default)]
 pub struct Witnesses {
-    pub policy: Policy,
+    pub policy: TrustPolicy,
     pub asked: Vec<AskedWitness>,
 }
 
 impl Witnesses {
     pub fn from_config(config: &Config) -> Result<Self, ConfigError> {
         let Some(text) = &config.log_witnesses else { return Ok(Self::default()) };
-        let mut policy = Policy::parse(text).map_err(wrong)?;
+        let mut policy = TrustPolicy::parse(text).map_err(wrong)?;
         policy.logs.clear();
         let client = client();
         let mut asked = Vec::new();

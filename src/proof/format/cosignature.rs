@@ -138,12 +138,12 @@ mod tests {
         assert_eq!(cosigner.time_of(&Note::parse(&without).unwrap()), Ok(None));
         let (name, bytes) = line.trim_end().rsplit_once(' ').unwrap();
         let bytes = BASE64_STANDARD.decode(bytes).unwrap();
-        for place in 4..bytes.len() {
+        for index in 4..bytes.len() {
             let mut changed = bytes.clone();
-            changed[place] ^= 1;
+            changed[index] ^= 1;
             let note = format!("{TEXT}\n{name} {}\n", BASE64_STANDARD.encode(changed));
             let forged = cosigner.time_of(&Note::parse(&note).unwrap());
-            assert_eq!(forged, Err(NoteError::Forged), "{place}");
+            assert_eq!(forged, Err(NoteError::Forged), "{index}");
         }
         let late = key.cosign(TEXT, u64::MAX);
         assert_eq!(cosigner.find(TEXT, &late), None);
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_log_cannot_cosign_itself_by_mistake() {
-        use crate::proof::format::note::{Signer, Verifier};
-        let signer = Signer::new("witness.example.com/w1", &[7; 32]).unwrap();
+        use crate::proof::format::note::{NoteSigner, Verifier};
+        let signer = NoteSigner::new("witness.example.com/w1", &[7; 32]).unwrap();
         assert!(Cosigner::parse(&signer.verifier().to_string()).is_none());
         assert!(Verifier::parse(&key().cosigner().to_string()).is_none());
         let note = signer.sign(TEXT);

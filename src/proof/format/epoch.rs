@@ -9,62 +9,65 @@ use rand::seq::SliceRandom;
 use super::hashes::{self, Hash};
 
 /// Positions of a group.
-pub const PLACES: usize = 256;
+pub const GROUP_SIZE: usize = 256;
 /// Maximum average number of choices per group, if there are several groups. An overflow of a group's 256
 /// positions is then practically impossible.
 const MEANT: usize = 160;
 
 /// A leaf of a choice, and its position in the group.
-pub type Placed = (u8, Hash);
+pub type PositionedLeaf = (u8, Hash);
 
 /// The private tree of an epoch, the interval that one entry covers.
 pub struct Epoch {
     /// The seed of the dummy leaves.
     pub seed: Hash,
     /// The leaves of each group that belong to choices.
-    pub groups: Vec<Vec<Placed>>,
-    pub tops: Vec<Hash>,
+    pub groups: Vec<Vec<PositionedLeaf>>,
 }
 
 impl Epoch {
-    /// Builds the tree with the fewest groups that hold the leaves.
+    /// Distributes the leaves over the fewest groups that hold them.
     pub fn of(leaves: &[Hash]) -> Self {
         let mut random = rand::rng();
         let seed = random.random::<Hash>();
         let mut count = match leaves.len() {
-            ..=PLACES => 1,
+            ..=GROUP_SIZE => 1,
             more => more.div_ceil(MEANT).next_power_of_two(),
         };
         let groups = loop {
-            match placed(leaves, count, &mut random) {
+            match distribute(leaves, count, &mut random) {
                 Some(groups) => break groups,
                 None => count *= 2,
             }
         };
-        let numbered = groups.iter().enumerate();
-        let top = |(number, group): (usize, &Vec<Placed>)| {
-            hashes::complete(&all_of_group(&seed, number, group))
-        };
-        let tops = numbered.map(top).collect();
-        Self { seed, groups, tops }
+        Self { seed, groups }
     }
 
-    pub fn root(&self) -> Hash {
-        hashes::complete(&self.tops)
+    /// The root of each group. Their [`hashes::complete`] is the root of the tree.
+    pub fn tops(&self) -> Vec<Hash> {
+        let numbered = self.groups.iter().enumerate();
+        let top = |(number, group): (usize, &Vec<PositionedLeaf>)| {
+            hashes::complete(&all_of_group(&self.seed, number, group))
+        };
+        numbered.map(top).collect()
     }
 }
 
 /// Distributes the leaves over this number of groups; `None` if a group overflows.
-fn placed(leaves: &[Hash], count: usize, random: &mut impl rand::Rng) -> Option<Vec<Vec<Placed>>> {
+fn distribute(
+    leaves: &[Hash],
+    count: usize,
+    random: &mut impl rand::Rng,
+) -> Option<Vec<Vec<PositionedLeaf>>> {
     let mut groups = vec![Vec::new(); count];
     for leaf in leaves {
         groups[group_of(leaf, count)].push(*leaf);
     }
-    let mut places = (0..=u8::MAX).collect::<Vec<_>>();
+    let mut positions = (0..=u8::MAX).collect::<Vec<_>>();
     let groups = groups.into_iter().map(|leaves| {
-        places.shuffle(random);
-        let fits = leaves.len() <= PLACES;
-        fits.then(|| places.iter().copied().zip(leaves).collect::<Vec<_>>())
+        positions.shuffle(random);
+        let fits = leaves.len() <= GROUP_SIZE;
+        fits.then(|| positions.iter().copied().zip(leaves).collect::<Vec<_>>())
     });
     groups.collect()
 }
@@ -75,19 +78,19 @@ pub fn group_of(leaf: &Hash, count: usize) -> usize {
     u32::from_le_bytes([first, second, third, fourth]) as usize & (count - 1)
 }
 
-pub fn all_of_group(seed: &Hash, number: usize, leaves: &[Placed]) -> Vec<Hash> {
+pub fn all_of_group(seed: &Hash, number: usize, leaves: &[PositionedLeaf]) -> Vec<Hash> {
     let mut nothing = [0; 40];
     nothing[..32].copy_from_slice(seed);
-    let first = number * PLACES;
-    let mut all = vec![[0; 32]; PLACES];
-    let mut is_taken = [false; PLACES];
-    for (place, leaf) in leaves {
-        all[usize::from(*place)] = *leaf;
-        is_taken[usize::from(*place)] = true;
+    let first = number * GROUP_SIZE;
+    let mut all = vec![[0; 32]; GROUP_SIZE];
+    let mut is_taken = [false; GROUP_SIZE];
+    for (position, leaf) in leaves {
+        all[usize::from(*position)] = *leaf;
+        is_taken[usize::from(*position)] = true;
     }
-    for place in (0..PLACES).filter(|place| !is_taken[*place]) {
-        nothing[32..].copy_from_slice(&((first + place) as u64).to_be_bytes());
-        all[place] = hashes::leaf(&nothing);
+    for position in (0..GROUP_SIZE).filter(|position| !is_taken[*position]) {
+        nothing[32..].copy_from_slice(&((first + position) as u64).to_be_bytes());
+        all[position] = hashes::leaf(&nothing);
     }
     all
 }
@@ -103,13 +106,13 @@ pub struct Way {
 
 /// The inclusion path of a leaf, from its group and the hashes of all groups; `None` if it is not in the
 /// group.
-pub fn way_of(leaf: &Hash, seed: &Hash, tops: &[Hash], group: &[Placed]) -> Option<Way> {
+pub fn way_of(leaf: &Hash, seed: &Hash, tops: &[Hash], group: &[PositionedLeaf]) -> Option<Way> {
     let number = group_of(leaf, tops.len());
-    let (place, _) = group.iter().find(|(_, placed)| placed == leaf)?;
-    let mut path = path_in(&all_of_group(seed, number, group), usize::from(*place));
+    let (position, _) = group.iter().find(|(_, found)| found == leaf)?;
+    let mut path = path_in(&all_of_group(seed, number, group), usize::from(*position));
     path.extend(path_in(tops, number));
-    let index = number * PLACES + usize::from(*place);
-    Some(Way { index: index as u64, size: (tops.len() * PLACES) as u64, path })
+    let index = number * GROUP_SIZE + usize::from(*position);
+    Some(Way { index: index as u64, size: (tops.len() * GROUP_SIZE) as u64, path })
 }
 
 /// The inclusion path of a hash in a complete tree; the number of hashes is a power of two.
@@ -128,24 +131,24 @@ fn path_in(hashes: &[Hash], index: usize) -> Vec<Hash> {
     path
 }
 
-pub fn to_bytes(group: &[Placed]) -> Vec<u8> {
+pub fn to_bytes(group: &[PositionedLeaf]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(group.len() * 33);
-    for (place, leaf) in group {
-        bytes.push(*place);
+    for (position, leaf) in group {
+        bytes.push(*position);
         bytes.extend_from_slice(leaf);
     }
     bytes
 }
 
 /// Deserialises a stored group.
-pub fn from_bytes(bytes: &[u8]) -> Vec<Placed> {
-    let (placed, _) = bytes.as_chunks::<33>();
-    let placed = placed.iter().map(|bytes| {
+pub fn from_bytes(bytes: &[u8]) -> Vec<PositionedLeaf> {
+    let (stored, _) = bytes.as_chunks::<33>();
+    let leaves = stored.iter().map(|bytes| {
         let mut leaf = [0; 32];
         leaf.copy_from_slice(&bytes[1..]);
         (bytes[0], leaf)
     });
-    placed.collect()
+    leaves.collect()
 }
 
 #[cfg(test)]
@@ -158,17 +161,17 @@ mod tests {
     }
 
     #[test]
-    fn every_leaf_has_one_place_and_its_way_leads_to_the_root() {
+    fn every_leaf_has_one_position_and_its_way_leads_to_the_root() {
         for count in [1, 2, 255, 256, 257, 3_000] {
             let leaves = leaves(count);
             let epoch = Epoch::of(&leaves);
-            let mut indexes = Vec::new();
+            let (tops, mut indexes) = (epoch.tops(), Vec::new());
             for leaf in &leaves {
                 let group = &epoch.groups[group_of(leaf, epoch.groups.len())];
                 let group = from_bytes(&to_bytes(group));
-                let way = way_of(leaf, &epoch.seed, &epoch.tops, &group).unwrap();
+                let way = way_of(leaf, &epoch.seed, &tops, &group).unwrap();
                 let root = root_of_inclusion(*leaf, way.index, way.size, &way.path);
-                assert_eq!(root, Some(epoch.root()), "{count}");
+                assert_eq!(root, Some(hashes::complete(&tops)), "{count}");
                 indexes.push(way.index);
             }
             indexes.sort_unstable();
@@ -176,20 +179,23 @@ mod tests {
             assert_eq!(indexes.len(), leaves.len());
             let other = hashes::leaf(b"other");
             let group = &epoch.groups[group_of(&other, epoch.groups.len())];
-            assert_eq!(way_of(&other, &epoch.seed, &epoch.tops, group), None);
+            assert_eq!(way_of(&other, &epoch.seed, &tops, group), None);
         }
     }
 
     #[test]
     fn one_choice_and_256_have_trees_of_the_same_size_and_where_a_leaf_lies_is_drawn_by_lot() {
-        let size = |count| Epoch::of(&leaves(count)).tops.len() * PLACES;
+        let size = |count| Epoch::of(&leaves(count)).groups.len() * GROUP_SIZE;
         assert_eq!([1, 2, 100, 256].map(size), [256; 4]);
         assert_eq!([257, 320].map(size), [512; 2]);
         assert_eq!([20_000, 20_480].map(size), [32_768; 2]);
         let lonely = leaves(1);
-        let place = |_| Epoch::of(&lonely).groups[0][0].0;
-        let places = (0..100).map(place).collect::<std::collections::BTreeSet<_>>();
-        assert!(places.len() > 20 && places.iter().any(|place| *place > 128), "{places:?}");
+        let position = |_| Epoch::of(&lonely).groups[0][0].0;
+        let positions = (0..100).map(position).collect::<std::collections::BTreeSet<_>>();
+        assert!(
+            positions.len() > 20 && positions.iter().any(|position| *position > 128),
+            "{positions:?}"
+        );
     }
 
     #[test]

@@ -95,12 +95,12 @@ impl fmt::Display for Verifier {
     }
 }
 
-pub struct Signer {
+pub struct NoteSigner {
     verifier: Verifier,
     pair: Ed25519KeyPair,
 }
 
-impl Signer {
+impl NoteSigner {
     /// The key of this name derived from a seed. `None` for a name that is invalid in a note, and for a seed
     /// of another length than 32 bytes.
     pub fn new(name: &str, seed: &[u8]) -> Option<Self> {
@@ -138,9 +138,9 @@ mod tests {
         then you don't know what your problem is.\n\n\
         \u{2014} PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
 
-    fn peter() -> Signer {
+    fn peter() -> NoteSigner {
         let key = BASE64_STANDARD.decode(SECRET).unwrap();
-        Signer::new("PeterNeumann", &key[1..]).unwrap()
+        NoteSigner::new("PeterNeumann", &key[1..]).unwrap()
     }
 
     #[test]
@@ -210,8 +210,8 @@ mod tests {
     #[test]
     fn a_key_needs_a_name_that_a_line_can_hold() {
         for name in ["", "a b", "a+b", "a\nb", "a\u{a0}b"] {
-            assert!(Signer::new(name, &[1; 32]).is_none(), "{name}");
+            assert!(NoteSigner::new(name, &[1; 32]).is_none(), "{name}");
         }
-        assert!(Signer::new("consent.example.com/log", &[1; 31]).is_none());
+        assert!(NoteSigner::new("consent.example.com/log", &[1; 31]).is_none());
     }
 }

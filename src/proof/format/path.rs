@@ -3,18 +3,18 @@
 use std::ops::Range;
 
 use super::hashes::{self, Hash};
-use super::tile::{FULL, Place};
+use super::tile::{FULL, TileId};
 
 /// Returns the hash of 2^level entries, starting at index × 2^level.
 pub type Nodes<'n> = &'n dyn Fn(u32, u64) -> Option<Hash>;
 
 /// The storage position of a complete subtree's hash: the hash itself, or several hashes of a tile.
-pub fn place_of(level: u32, index: u64) -> (Place, Range<usize>) {
+pub fn tile_of(level: u32, index: u64) -> (TileId, Range<usize>) {
     let (above, wide) = (level / 8, level % 8);
     let (first, full) = (index << wide, FULL as u64);
     let begin = usize::try_from(first % full).unwrap_or_default();
     let level = u8::try_from(above).unwrap_or(u8::MAX);
-    (Place { level, index: first / full }, begin..begin + (1 << wide))
+    (TileId { level, index: first / full }, begin..begin + (1 << wide))
 }
 
 pub fn inclusion(index: u64, size: u64, node: Nodes<'_>) -> Option<Vec<Hash>> {

@@ -40,7 +40,7 @@ struct Group {
 
 /// The trusted logs and witnesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct TrustPolicy {
     pub logs: Vec<Verifier>,
     pub witnesses: Vec<Witness>,
     groups: Vec<Group>,
@@ -48,7 +48,7 @@ pub struct Policy {
     quorum: Option<String>,
 }
 
-impl Policy {
+impl TrustPolicy {
     /// A policy that trusts a log without witnesses.
     pub fn of_log(log: Verifier) -> Self {
         Self { logs: vec![log], ..Self::default() }
@@ -154,7 +154,7 @@ impl Policy {
 }
 
 /// The lines of a policy without the logs, whose lines contain addresses.
-impl fmt::Display for Policy {
+impl fmt::Display for TrustPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Witness { name, key, url, .. } in &self.witnesses {
             let url = url.as_ref().map(|url| format!(" {url}")).unwrap_or_default();
@@ -203,7 +203,7 @@ mod tests {
              witness X2 {x2}\nwitness X3 {x3}\nwitness Y1 {y1}\ngroup X 2 X1 X2 X3\n\
              group all-of all X Y1\nquorum all-of\n"
         );
-        let policy = Policy::trusting(&text).unwrap();
+        let policy = TrustPolicy::trusting(&text).unwrap();
         assert_eq!(policy.logs[0].to_string(), LOG);
         assert_eq!(policy.witnesses[0].url.as_deref(), Some("https://x.example/w"));
         let met = |names: &[&str]| policy.is_met(|witness| names.contains(&&*witness.name));
@@ -217,13 +217,14 @@ mod tests {
         for (names, expected) in enough {
             assert_eq!(met(&names), expected, "{names:?}");
         }
-        let again = Policy::parse(&policy.to_string()).unwrap();
-        assert_eq!(Policy { logs: policy.logs.clone(), ..again }, policy);
-        let any = Policy::parse(&format!("witness a {x1}\ngroup g any a\nquorum g\n")).unwrap();
+        let again = TrustPolicy::parse(&policy.to_string()).unwrap();
+        assert_eq!(TrustPolicy { logs: policy.logs.clone(), ..again }, policy);
+        let any =
+            TrustPolicy::parse(&format!("witness a {x1}\ngroup g any a\nquorum g\n")).unwrap();
         assert!(any.is_met(|_| true) && !any.is_met(|_| false));
-        let none = Policy::parse(&format!("witness a {x1}\nquorum none\n")).unwrap();
+        let none = TrustPolicy::parse(&format!("witness a {x1}\nquorum none\n")).unwrap();
         assert!(none.is_met(|_| false));
-        assert_eq!(Policy::trusting(&none.to_string()), Err(PolicyError::NoLog));
+        assert_eq!(TrustPolicy::trusting(&none.to_string()), Err(PolicyError::NoLog));
     }
 
     #[test]
@@ -253,9 +254,9 @@ mod tests {
             ("quorum none\nquorum none\n".to_owned(), 2),
         ];
         for (text, line) in wrong {
-            assert_eq!(Policy::parse(&text), Err(PolicyError::Line(line)), "{text}");
+            assert_eq!(TrustPolicy::parse(&text), Err(PolicyError::Line(line)), "{text}");
         }
-        assert_eq!(Policy::parse(&witness), Err(PolicyError::NoQuorum));
+        assert_eq!(TrustPolicy::parse(&witness), Err(PolicyError::NoQuorum));
     }
 
     #[test]
@@ -266,7 +267,7 @@ mod tests {
         let id = digest(&SHA256, &[&b"w.example\n"[..], &bytes].concat());
         let key = base64::prelude::BASE64_STANDARD.encode(&bytes);
         let key = format!("w.example+{}+{key}", hex::encode(&id.as_ref()[..4]));
-        let policy = Policy::parse(&format!("witness a {key}\nquorum a\n")).unwrap();
+        let policy = TrustPolicy::parse(&format!("witness a {key}\nquorum a\n")).unwrap();
         assert!(policy.witnesses[0].cosigner.is_none());
     }
 

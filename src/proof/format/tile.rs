@@ -1,4 +1,4 @@
-//! Positions of tiles, and their paths (c2sp.org/tlog-tiles).
+//! Ids of tiles, and their paths (c2sp.org/tlog-tiles).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ const MAX_INDEX: u64 = 1 << 56;
 
 /// A tile of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct TileId {
     /// Level 0 contains the hashes of the entries.
     pub level: u8,
     pub index: u64,

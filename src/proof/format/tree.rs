@@ -1,7 +1,7 @@
 //! The right edge of a growing tree: sufficient for appending entries and computing the root.
 
 use super::hashes::{self, Hash};
-use super::tile::{FULL, Place};
+use super::tile::{FULL, TileId};
 
 /// The right edge of a tree: for each level, the hashes of the incomplete tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,28 +15,28 @@ pub fn edge_width(size: u64, level: u8) -> usize {
     usize::from((size >> (8 * u32::from(level))).to_le_bytes()[0])
 }
 
-/// The positions of the non-empty tiles at a tree's right edge.
-pub fn edge_places(size: u64) -> impl Iterator<Item = Place> {
+/// The ids of the non-empty tiles at a tree's right edge.
+pub fn edge_tiles(size: u64) -> impl Iterator<Item = TileId> {
     let levels = 0..8;
-    levels.filter(move |level| edge_width(size, *level) > 0).map(move |level| Place {
+    levels.filter(move |level| edge_width(size, *level) > 0).map(move |level| TileId {
         level,
         index: size.checked_shr(8 * (u32::from(level) + 1)).unwrap_or(0),
     })
 }
 
 impl Edge {
-    /// The edge of a tree of this size, from the tiles of [`edge_places`], which may be longer than needed;
+    /// The edge of a tree of this size, from the tiles of [`edge_tiles`], which may be longer than needed;
     /// `None` if a tile is missing or too short.
-    pub fn of(size: u64, tile: impl Fn(Place) -> Option<Vec<Hash>>) -> Option<Self> {
+    pub fn of(size: u64, tile: impl Fn(TileId) -> Option<Vec<Hash>>) -> Option<Self> {
         let mut levels = Vec::new();
-        for place in edge_places(size) {
-            let mut hashes = tile(place)?;
-            let width = edge_width(size, place.level);
+        for id in edge_tiles(size) {
+            let mut hashes = tile(id)?;
+            let width = edge_width(size, id.level);
             if hashes.len() < width {
                 return None;
             }
             hashes.truncate(width);
-            levels.resize(usize::from(place.level), Vec::new());
+            levels.resize(usize::from(id.level), Vec::new());
             levels.push(hashes);
         }
         Some(Self { size, levels })
@@ -48,7 +48,7 @@ impl Edge {
     }
 
     /// Appends an entry by its hash, and returns the tiles that it completed.
-    pub fn append(&mut self, leaf: Hash) -> Vec<(Place, Vec<Hash>)> {
+    pub fn append(&mut self, leaf: Hash) -> Vec<(TileId, Vec<Hash>)> {
         let (mut full, mut hash) = (Vec::new(), leaf);
         self.size += 1;
         for level in 0.. {
@@ -63,15 +63,14 @@ impl Edge {
             let hashes = std::mem::take(&mut self.levels[at]);
             hash = hashes::complete(&hashes);
             let index = (self.size >> (8 * (u32::from(level) + 1))) - 1;
-            full.push((Place { level, index }, hashes));
+            full.push((TileId { level, index }, hashes));
         }
         full
     }
 
     /// The non-empty tiles at the edge.
-    pub fn tiles(&self) -> impl Iterator<Item = (Place, &[Hash])> {
-        edge_places(self.size)
-            .map(|place| (place, self.levels[usize::from(place.level)].as_slice()))
+    pub fn tiles(&self) -> impl Iterator<Item = (TileId, &[Hash])> {
+        edge_tiles(self.size).map(|id| (id, self.levels[usize::from(id.level)].as_slice()))
     }
 
     pub fn root(&self) -> Hash {
@@ -157,11 +156,11 @@ mod tests {
             tiles.extend(edge.append(*leaf));
         }
         assert_eq!(edge.root(), by_definition(&leaves));
-        tiles.extend(edge.tiles().map(|(place, hashes)| (place, hashes.to_vec())));
+        tiles.extend(edge.tiles().map(|(id, hashes)| (id, hashes.to_vec())));
         for edge in earlier.into_iter().chain([edge]) {
-            let found = Edge::of(edge.size(), |place| tiles.get(&place).cloned()).unwrap();
+            let found = Edge::of(edge.size(), |id| tiles.get(&id).cloned()).unwrap();
             assert_eq!((found.size(), found.root()), (edge.size(), edge.root()));
         }
-        assert_eq!(Edge::of(66_001, |place| tiles.get(&place).cloned()), None);
+        assert_eq!(Edge::of(66_001, |id| tiles.get(&id).cloned()), None);
     }
 }

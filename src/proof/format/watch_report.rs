@@ -12,6 +12,10 @@ use crate::types::json::strict::{self, Object};
 pub const SCHEMA: &str = "assent/watch/v1";
 pub const JSON: &str = "report.json";
 
+/// The visits of a page. Without one of them a page does not count as silent.
+pub const VISITS: [&str; 6] =
+    ["untouched", "declined", "accepted_then_withdrawn", "gpc", "returning", "blocked"];
+
 /// The reason why a note is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchNoteError {
@@ -102,6 +106,8 @@ struct Page {
 
 #[derive(Deserialize)]
 struct Visit {
+    #[serde(default)]
+    visit: Value,
     silent: Option<bool>,
     leaks: Vec<Value>,
     #[serde(default)]
@@ -119,7 +125,7 @@ pub struct WatchResult {
     pub pages: usize,
     pub leaks: usize,
     pub allowed: usize,
-    /// Whether every page was visited, and every visit observed and silent.
+    /// Whether all six visits of every page were observed and silent.
     pub is_silent: bool,
 }
 
@@ -132,7 +138,10 @@ impl WatchResult {
             return None;
         }
         let visits = || read.pages.iter().flat_map(|Object(page)| &page.visits);
-        let is_visited = read.pages.iter().all(|Object(page)| !page.visits.is_empty());
+        let has =
+            |page: &Page, name: &str| page.visits.iter().any(|Object(made)| made.visit == name);
+        let is_complete = |page: &Page| VISITS.iter().all(|name| has(page, name));
+        let is_visited = read.pages.iter().all(|Object(page)| is_complete(page));
         Some(Self {
             watcher: signed.watcher.to_string(),
             url: read.pages.first()?.0.url.clone(),

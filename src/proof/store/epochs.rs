@@ -39,11 +39,7 @@ pub struct NewEpoch<'a> {
     pub tops: &'a [u8],
 }
 
-pub async fn insert_epoch(
-    connection: &mut PgConnection,
-    new: &NewEpoch<'_>,
-    groups: &[Vec<u8>],
-) -> Result<()> {
+pub async fn insert_epoch(connection: &mut PgConnection, new: &NewEpoch<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_epochs (entry, sealed_at, seed, groups) VALUES ($1, $2, $3, $4)",
         new.entry,
@@ -51,12 +47,20 @@ pub async fn insert_epoch(
         &new.seed[..],
         new.tops,
     )
-    .execute(&mut *connection)
+    .execute(connection)
     .await?;
+    Ok(())
+}
+
+pub async fn insert_groups(
+    connection: &mut PgConnection,
+    entry: i64,
+    groups: &[Vec<u8>],
+) -> Result<()> {
     query!(
         "INSERT INTO log_groups (entry, number, leaves)
          SELECT $1, place - 1, leaves FROM unnest($2::bytea[]) WITH ORDINALITY AS new (leaves, place)",
-        new.entry,
+        entry,
         groups,
     )
     .execute(connection)

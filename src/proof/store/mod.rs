@@ -134,9 +134,9 @@ pub struct StoredTile {
 
 pub async fn list_tiles(
     connection: &mut PgConnection,
-    places: &[(i16, i64)],
+    ids: &[(i16, i64)],
 ) -> Result<Vec<StoredTile>> {
-    let (levels, tiles): (Vec<_>, Vec<_>) = places.iter().copied().unzip();
+    let (levels, tiles): (Vec<_>, Vec<_>) = ids.iter().copied().unzip();
     let stored = query_as!(
         StoredTile,
         "SELECT level, tile, bytes FROM log_tiles
@@ -163,14 +163,14 @@ pub async fn find_tile(
 
 pub async fn upsert_tiles(connection: &mut PgConnection, tiles: &[StoredTile]) -> Result<()> {
     let levels = tiles.iter().map(|tile| tile.level).collect::<Vec<_>>();
-    let places = tiles.iter().map(|tile| tile.tile).collect::<Vec<_>>();
+    let numbers = tiles.iter().map(|tile| tile.tile).collect::<Vec<_>>();
     let bytes = tiles.iter().map(|tile| tile.bytes.clone()).collect::<Vec<_>>();
     query!(
         "INSERT INTO log_tiles (level, tile, bytes)
          SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
          ON CONFLICT (level, tile) DO UPDATE SET bytes = excluded.bytes",
         &levels,
-        &places,
+        &numbers,
         &bytes,
     )
     .execute(connection)

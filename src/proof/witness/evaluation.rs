@@ -13,7 +13,7 @@ pub struct Submitted<'b> {
     pub checkpoint: Checkpoint,
 }
 
-pub enum Verdict {
+pub enum Evaluation {
     /// The note with its verified signatures.
     GoesOn(String),
     Refused(Answer),
@@ -32,13 +32,13 @@ impl<'b> Submitted<'b> {
     }
 
     /// Verifies it with the keys of its log, and against the size and root cosigned last.
-    pub fn evaluate(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Verdict {
+    pub fn evaluate(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Evaluation {
         let Some(lines) = self.signed_lines(keys) else {
-            return Verdict::Refused(Answer::Unsigned);
+            return Evaluation::Refused(Answer::Unsigned);
         };
         match self.refusal(known.unwrap_or_else(|| (0, hashes::empty()))) {
-            None => Verdict::GoesOn(format!("{}\n{lines}", self.note.text)),
-            Some(refusal) => Verdict::Refused(refusal),
+            None => Evaluation::GoesOn(format!("{}\n{lines}", self.note.text)),
+            Some(refusal) => Evaluation::Refused(refusal),
         }
     }
 

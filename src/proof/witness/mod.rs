@@ -15,7 +15,7 @@ use crate::proof::format::cosignature::CosigningKey;
 use crate::proof::format::note::Verifier;
 
 pub use answer::Answer;
-use evaluation::{Submitted, Verdict};
+use evaluation::{Evaluation, Submitted};
 use memory::Memory;
 
 pub struct LogWitness {
@@ -66,8 +66,8 @@ impl LogWitness {
         };
         let mut memory = log.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let signed = match submitted.evaluate(&log.keys, memory.known()) {
-            Verdict::GoesOn(signed) => signed,
-            Verdict::Refused(answer) => return Ok(answer),
+            Evaluation::GoesOn(signed) => signed,
+            Evaluation::Refused(answer) => return Ok(answer),
         };
         let time = u64::try_from(self.clock.now().timestamp()).unwrap_or_default();
         let line = self.key.cosign(submitted.text(), time);

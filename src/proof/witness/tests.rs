@@ -5,15 +5,15 @@ use super::*;
 use crate::proof::format::checkpoint::Checkpoint;
 use crate::proof::format::cosignature::Cosigner;
 use crate::proof::format::hashes;
-use crate::proof::format::note::{Note, Signer};
+use crate::proof::format::note::{Note, NoteSigner};
 use crate::proof::format::path::consistency;
 use crate::proof::format::submission::{MAX_PATH, Submission};
 use crate::proof::format::tree::Edge;
 
 const ORIGIN: &str = "log.example/log";
 
-fn signer() -> Signer {
-    Signer::new(ORIGIN, &[1; 32]).unwrap()
+fn signer() -> NoteSigner {
+    NoteSigner::new(ORIGIN, &[1; 32]).unwrap()
 }
 
 fn witness(folder: &Path) -> LogWitness {

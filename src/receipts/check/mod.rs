@@ -11,7 +11,6 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Ref, Schema, Type};
 
 use self::check_request::{CheckRequest, Subject, no_visitor};
-use super::receipt::ReceiptEnvelope;
 use super::service::Receipts;
 use super::store::latest::LatestConsent;
 use super::test_choices;
@@ -19,6 +18,7 @@ use crate::accounts::access::Anybody;
 use crate::accounts::capability::Capability;
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
+use crate::consent_receipt::receipt::ReceiptEnvelope;
 use crate::error::{Error, Result};
 use crate::infra::limits::account_rate::OperationKind;
 use crate::types::consent::{ConsentState, Granted, Purpose};
@@ -88,7 +88,7 @@ impl Capability for CheckConsent {
          against the current policy. `permitted` is true only when `reason` is `ok`. Needs no \
          key.",
     ));
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = CheckRequest;
     type Output = Check;
@@ -119,7 +119,9 @@ async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
 pub(super) async fn find_and_evaluate(receipts: &Receipts, subject: Subject) -> Result<Check> {
     let latest = match (subject.pixel, subject.visitor_id) {
         (Some(pixel), Some(visitor_id)) => match receipts.sites.find_tested(&pixel).await? {
-            Some(site) => test_choices::find_latest(&receipts.infra, &site, &visitor_id).await?,
+            Some(site) => {
+                test_choices::find_latest(&receipts.infra.pool, &site, &visitor_id).await?
+            }
             None => receipts.reader.find(pixel, visitor_id).await?,
         },
         _ => None,
@@ -151,7 +153,7 @@ impl Capability for ReadReceipt {
         "Read a receipt",
         "Fetches the visitor's latest receipt with its signature. Needs no key.",
     ));
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = CheckRequest;
     type Output = ReceiptAnswer;

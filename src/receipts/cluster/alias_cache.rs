@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
-use crate::receipts::store::latest_of_pixels::list_named;
+use crate::receipts::store::named_pixels::list_named;
 use crate::types::ids::PixelId;
 
 /// Maximum number of cached names.

@@ -14,7 +14,8 @@ use crate::error::Error;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
 use crate::receipts::check::lookup::{BATCH, Lookup, Reply, refuse_all, reply_all};
-use crate::receipts::store::latest_of_pixels::{NamedQuestion, list_latest, list_named};
+use crate::receipts::store::latest_of_pixels::{NamedQuestion, list_latest};
+use crate::receipts::store::named_pixels::list_named;
 use crate::types::ids::PixelId;
 
 /// Batch size for which the lookups of a busy shard wait briefly (measured: bench/cluster.md).
@@ -67,15 +68,15 @@ impl LookupRouter {
         let routing = async |live: &mut LiveConnection| {
             let pixels = self.aliases.pixels_of(live, &names).await?;
             let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
-            let parts = shards.of(live, &pixel_ids).await?;
-            Ok(pixels.into_iter().zip(parts))
+            let shard_ids = shards.of(live, &pixel_ids).await?;
+            Ok(pixels.into_iter().zip(shard_ids))
         };
         let routes = match connection.run(routing).await {
             Ok(routes) => routes,
             Err(error) => return refuse_all(batch.into_iter().map(|lookup| lookup.reply), &error),
         };
-        for (lookup, (cached, part)) in batch.into_iter().zip(routes) {
-            if let Err(refused) = self.queues.hand_over(part, Routed { lookup, cached }) {
+        for (lookup, (cached, shard)) in batch.into_iter().zip(routes) {
+            if let Err(refused) = self.queues.hand_over(shard, Routed { lookup, cached }) {
                 refuse_all([refused.lookup.reply], &Error::Busy { retry_after: 1 });
             }
         }

@@ -57,7 +57,7 @@ impl ReceiptStorage for Cluster {
         batch: Vec<Job>,
     ) -> BoxFuture<'a, ()> {
         let recording = async move {
-            match connection.is_spread().await {
+            match connection.is_distributed().await {
                 Ok(false) => self.single.record(connection, batch).await,
                 Ok(true) => self.choices.route(connection, &self.shards, batch).await,
                 Err(error) => self.single.writer.refuse(batch, &error),
@@ -72,7 +72,7 @@ impl ReceiptStorage for Cluster {
         batch: Vec<Lookup>,
     ) -> BoxFuture<'a, ()> {
         let finding = async move {
-            match connection.is_spread().await {
+            match connection.is_distributed().await {
                 Ok(false) => self.single.find(connection, batch).await,
                 Ok(true) => self.lookups.route(connection, &self.shards, batch).await,
                 Err(error) => refuse_all(batch.into_iter().map(|lookup| lookup.reply), &error),
@@ -88,7 +88,7 @@ impl ReceiptStorage for Cluster {
         shown_on: ShownOn,
         visitor_id: &'a VisitorId,
     ) -> BoxFuture<'a, Result<()>> {
-        if self.database.server.is_spread() {
+        if self.database.server.is_distributed() {
             store::recording::insert_shown(connection, pixel_id, shown_on, visitor_id).boxed()
         } else {
             self.single.insert_shown(connection, pixel_id, shown_on, visitor_id)

@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use super::shard_queues::{Batches, ShardQueues};
 use super::shards::Shards;
 use super::store::recording::{self, PendingEvents};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
-use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::record::writing::{BATCH, BUSY, Job, PlainStatements, Statements, Writer};
 
 /// Distributes choices to the queues of their shards.
@@ -43,9 +43,9 @@ impl ChoiceRouter {
     pub async fn route(&self, connection: &mut KeptConnection, shards: &Shards, batch: Vec<Job>) {
         let pixel_ids = batch.iter().map(|job| job.pixel_id().as_str()).collect::<Vec<_>>();
         match connection.run(async |live| shards.of(live, &pixel_ids).await).await {
-            Ok(parts) => {
-                for (part, job) in parts.into_iter().zip(batch) {
-                    if let Err(job) = self.queues.hand_over(part, job) {
+            Ok(shard_ids) => {
+                for (shard, job) in shard_ids.into_iter().zip(batch) {
+                    if let Err(job) = self.queues.hand_over(shard, job) {
                         self.writer.refuse(vec![job], &BUSY);
                     }
                 }
@@ -94,7 +94,7 @@ impl Statements for ShardStatements {
         }
         let events = timeout(TIMEOUT, pending_events.publish(&self.pool)).await;
         if let Err(error) = events.unwrap_or(Err(Error::DatabaseUnavailable)) {
-            tracing::warn!(%error, "what endpoints are told is sent later");
+            tracing::warn!(%error, "the events of endpoints are stored later");
         }
         self.metrics.settling.observe(begun.elapsed().as_secs_f64());
     }

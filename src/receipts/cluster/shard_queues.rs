@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::shards::Part;
+use super::shards::ShardId;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
@@ -34,7 +34,7 @@ pub struct Batches {
 /// The senders of the shards' queues. Tasks and connections are created with the first job.
 pub struct ShardQueues<J> {
     start: Box<dyn Fn() -> mpsc::Sender<J> + Send + Sync>,
-    queues: Latch<HashMap<Part, mpsc::Sender<J>>>,
+    queues: Latch<HashMap<ShardId, mpsc::Sender<J>>>,
 }
 
 impl<J: Send + 'static> ShardQueues<J> {
@@ -51,7 +51,7 @@ impl<J: Send + 'static> ShardQueues<J> {
             let (database, jobs, work) =
                 (database.clone(), Arc::new(Mutex::new(jobs)), work.clone());
             supervise(move || {
-                run(KeptConnection::for_parts(&database), jobs.clone(), batches, work.clone())
+                run(KeptConnection::for_shards(&database), jobs.clone(), batches, work.clone())
             });
             queue
         };
@@ -59,9 +59,9 @@ impl<J: Send + 'static> ShardQueues<J> {
     }
 
     /// Queues a job for a shard; returns it if the queue is full.
-    pub fn hand_over(&self, part: Part, job: J) -> Result<(), J> {
+    pub fn hand_over(&self, shard: ShardId, job: J) -> Result<(), J> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = queues.entry(part).or_insert_with(&self.start);
+        let queue = queues.entry(shard).or_insert_with(&self.start);
         queue.try_send(job).map_err(mpsc::error::TrySendError::into_inner)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         /// batch.
         async fn does(&mut self, jobs: usize) -> Option<usize> {
             for _ in 0..jobs {
-                self.shard_queues.hand_over(Part::default(), ()).expect("there is room");
+                self.shard_queues.hand_over(ShardId::default(), ()).expect("there is room");
             }
             self.left += jobs;
             for _ in 0..10 {

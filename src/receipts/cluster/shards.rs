@@ -17,7 +17,7 @@ const TRUSTED: Duration = Duration::from_secs(1);
 const REMEMBERED: u64 = 20_000;
 
 /// A shard, identified by its least hash.
-pub type Part = i32;
+pub type ShardId = i32;
 
 pub struct Shards {
     known: Mutex<Option<KnownStarts>>,
@@ -27,7 +27,7 @@ pub struct Shards {
 #[derive(Clone)]
 struct KnownStarts {
     /// The least hash of each shard, in order; empty if nothing is distributed yet.
-    starts: Arc<[Part]>,
+    starts: Arc<[ShardId]>,
     read_at: Instant,
 }
 
@@ -37,23 +37,23 @@ impl Shards {
         Self { known: Mutex::default(), hashes }
     }
 
-    pub async fn of(&self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
+    pub async fn of(&self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<ShardId>> {
         let starts = self.starts(live).await?;
         if starts.is_empty() {
-            return Ok(vec![Part::MIN; pixel_ids.len()]);
+            return Ok(vec![ShardId::MIN; pixel_ids.len()]);
         }
         let reading =
             |unknown: Vec<_>| async move { list_hashes(&mut live.connection, &unknown).await };
         let hashes = self.hashes.get_all_or_read(pixel_ids, reading).await?;
-        Ok(pixel_ids.iter().map(|&pixel_id| part_of(&starts, hashes[pixel_id])).collect())
+        Ok(pixel_ids.iter().map(|&pixel_id| shard_of(&starts, hashes[pixel_id])).collect())
     }
 
-    async fn starts(&self, live: &mut LiveConnection) -> Result<Arc<[Part]>> {
+    async fn starts(&self, live: &mut LiveConnection) -> Result<Arc<[ShardId]>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.read_at.elapsed() < TRUSTED) {
             return Ok(known.starts);
         }
-        let starts = Arc::<[Part]>::from(list_starts(&mut live.connection).await?);
+        let starts = Arc::<[ShardId]>::from(list_starts(&mut live.connection).await?);
         let known = KnownStarts { starts: starts.clone(), read_at: Instant::now() };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         Ok(starts)
@@ -61,9 +61,9 @@ impl Shards {
 }
 
 /// The last shard whose least hash is not above this hash.
-fn part_of(starts: &[Part], hash: i32) -> Part {
+fn shard_of(starts: &[ShardId], hash: i32) -> ShardId {
     let after = starts.partition_point(|&start| start <= hash);
-    after.checked_sub(1).map_or(Part::MIN, |at| starts[at])
+    after.checked_sub(1).map_or(ShardId::MIN, |at| starts[at])
 }
 
 #[cfg(test)]
@@ -71,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_lies_in_the_part_that_begins_before_it() {
+    fn a_hash_lies_in_the_shard_that_begins_before_it() {
         let starts @ [first, second, third, fourth] = [i32::MIN, -1_073_741_824, 0, 1_073_741_824];
         let hashes = [i32::MIN, -1_073_741_825, -1_073_741_824, -1, 0, i32::MAX];
-        let parts = hashes.map(|hash| part_of(&starts, hash));
-        assert_eq!(parts, [first, first, second, second, third, fourth]);
+        let shards = hashes.map(|hash| shard_of(&starts, hash));
+        assert_eq!(shards, [first, first, second, second, third, fourth]);
     }
 }

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration as RealTime, Instant};
 
 use chrono::{DateTime, NaiveDate, Utc};
+use sqlx::PgPool;
 
 use super::day_tallies::{count_rows, count_rows_between};
 use super::tally::DayTally;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::shutdown::Shutdown;
 use crate::pixels::pixel::DayZone;
 use crate::receipts::days::DayRange;
 use crate::receipts::store::{counting, days, shown};
@@ -34,19 +36,23 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
     if !counting::take_lock(&mut lock).await? {
         return Ok(());
     }
-    let behind = list_behind(infra, infra.clock.now()).await?;
+    let behind = list_behind(&infra.pool, &infra.shutdown, infra.clock.now()).await?;
     if behind.is_empty() {
         return Ok(());
     }
-    let Some(up_to_seq) = find_settled_seq(infra).await? else { return Ok(()) };
+    let Some(up_to_seq) = find_settled_seq(&infra.pool, &infra.shutdown).await? else {
+        return Ok(());
+    };
     for (pixel_id, zone) in behind {
         if infra.shutdown.has_begun() {
             break;
         }
-        match count_pixel(infra, &pixel_id, zone, up_to_seq).await {
+        match count_pixel(&infra.pool, &infra.shutdown, &pixel_id, zone, up_to_seq).await {
             // It is unavailable for all other pixels too.
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
-            Err(error) => tracing::error!(?error, %pixel_id, "days could not be counted"),
+            Err(error) => {
+                tracing::error!(?error, %pixel_id, "the daily counts of a pixel could not be updated")
+            }
             Ok(()) => {}
         }
     }
@@ -54,8 +60,12 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
 }
 
 /// The pixels to be counted, each with a time zone. From now on changes of their rows are recorded.
-async fn list_behind(infra: &Infra, now: DateTime<Utc>) -> Result<Vec<(PixelId, DayZone)>> {
-    let mut connection = infra.pool.acquire().await?;
+async fn list_behind(
+    pool: &PgPool,
+    shutdown: &Shutdown,
+    now: DateTime<Utc>,
+) -> Result<Vec<(PixelId, DayZone)>> {
+    let mut connection = pool.acquire().await?;
     let (mut behind, mut last) = (Vec::new(), String::new());
     loop {
         let page = counting::list_pixels(&mut connection, &last, PIXELS).await?;
@@ -63,7 +73,7 @@ async fn list_behind(infra: &Infra, now: DateTime<Utc>) -> Result<Vec<(PixelId, 
         last = last_of_page.as_str().to_owned();
         for (pixel_id, own_zone) in page {
             for zone in zones_of(own_zone) {
-                if infra.shutdown.has_begun() {
+                if shutdown.has_begun() {
                     return Ok(Vec::new());
                 }
                 // Only days that are over in UTC too have the impressions of their UTC day.
@@ -85,13 +95,13 @@ fn zones_of(own: DayZone) -> impl Iterator<Item = DayZone> {
 
 /// A position in the order of receipts up to which all receipts are committed or never will be; `None` if a
 /// transaction stays open. Writers that may not know yet that changes must be recorded have ended as well.
-async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
-    let mut connection = infra.pool.acquire().await?;
+async fn find_settled_seq(pool: &PgPool, shutdown: &Shutdown) -> Result<Option<i64>> {
+    let mut connection = pool.acquire().await?;
     let last = counting::find_last_seq(&mut connection).await?;
     let mut writers = counting::list_writers(&mut connection).await?;
     let begun = Instant::now();
     while !writers.is_empty() {
-        if begun.elapsed() > WRITERS_END_WITHIN || infra.shutdown.has_begun() {
+        if begun.elapsed() > WRITERS_END_WITHIN || shutdown.has_begun() {
             tracing::info!(writers = writers.len(), "days are not counted while somebody writes");
             return Ok(None);
         }
@@ -103,24 +113,25 @@ async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
 }
 
 async fn count_pixel(
-    infra: &Infra,
+    pool: &PgPool,
+    shutdown: &Shutdown,
     pixel_id: &PixelId,
     zone: DayZone,
     up_to_seq: i64,
 ) -> Result<()> {
-    while !infra.shutdown.has_begun() && count_receipts(infra, pixel_id, zone, up_to_seq).await? {}
-    while !infra.shutdown.has_begun() && count_shown(infra, pixel_id, zone).await? {}
-    count_changed(infra, pixel_id, zone).await
+    while !shutdown.has_begun() && count_receipts(pool, pixel_id, zone, up_to_seq).await? {}
+    while !shutdown.has_begun() && count_shown(pool, pixel_id, zone).await? {}
+    count_changed(pool, shutdown, pixel_id, zone).await
 }
 
 /// Adds the next receipts to their days; returns whether there may be more.
 async fn count_receipts(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     zone: DayZone,
     settled: i64,
 ) -> Result<bool> {
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(false);
     };
@@ -144,8 +155,8 @@ async fn count_receipts(
 }
 
 /// Counts the impressions of the next finished days; returns whether there may be more.
-async fn count_shown(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Result<bool> {
-    let mut transaction = infra.pool.begin().await?;
+async fn count_shown(pool: &PgPool, pixel_id: &PixelId, zone: DayZone) -> Result<bool> {
+    let mut transaction = pool.begin().await?;
     let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(false);
     };
@@ -170,8 +181,13 @@ async fn count_shown(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Result
 
 /// Recounts the days marked as changed. Marks added meanwhile are left to the next run, because the recount
 /// may not include their changes.
-async fn count_changed(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
+async fn count_changed(
+    pool: &PgPool,
+    shutdown: &Shutdown,
+    pixel_id: &PixelId,
+    zone: DayZone,
+) -> Result<()> {
+    let mut connection = pool.acquire().await?;
     let changes = counting::list_changes(&mut connection, pixel_id, zone).await?;
     drop(connection);
     let mut by_day = BTreeMap::<_, Vec<_>>::new();
@@ -179,22 +195,22 @@ async fn count_changed(infra: &Infra, pixel_id: &PixelId, zone: DayZone) -> Resu
         by_day.entry(change.day).or_default().push(change.position);
     }
     for (day, positions) in by_day {
-        if infra.shutdown.has_begun() {
+        if shutdown.has_begun() {
             break;
         }
-        count_again(infra, pixel_id, zone, day, &positions).await?;
+        count_again(pool, pixel_id, zone, day, &positions).await?;
     }
     Ok(())
 }
 
 async fn count_again(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     zone: DayZone,
     day: NaiveDate,
     positions: &[i64],
 ) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     let Some(counted) = counting::lock_counted(&mut transaction, pixel_id, zone).await? else {
         return Ok(());
     };

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use chrono::{NaiveDate, NaiveTime};
+use sqlx::PgPool;
 
 use crate::error::Result;
-use crate::infra::Infra;
 use crate::receipts::days::DayRange;
 use crate::receipts::store::recent::{count_newer, list_counted, list_days_of};
 use crate::types::consent::ConsentState;
@@ -33,13 +33,13 @@ impl Recent {
 
 /// The counts of the range by pixel; pixels without any are left out. The caller has checked the access.
 pub async fn read(
-    infra: &Infra,
+    read_pool: &PgPool,
     pixel_ids: &[String],
     range: DayRange,
 ) -> Result<HashMap<String, Recent>> {
     // All reads share one snapshot.
     let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-    let mut transaction = infra.read_pool.begin_with(moment).await?;
+    let mut transaction = read_pool.begin_with(moment).await?;
     let counted = list_counted(&mut transaction, pixel_ids).await?.into_iter();
     let counted = counted.map(|one| (one.pixel_id, one.up_to_seq)).collect::<HashMap<_, _>>();
     let days = list_days_of(&mut transaction, pixel_ids, range).await?;

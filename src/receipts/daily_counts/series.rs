@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::tally::ByState;
 use crate::clock::Timestamp;
+use crate::consent_receipt::user_action::Act;
 use crate::receipts::store::counts::PublishedVersion;
-use crate::receipts::user_action::Act;
 
 pub const MAX_VERSIONS: usize = 20;
 

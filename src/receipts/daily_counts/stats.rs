@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 use utoipa::ToSchema;
 
 use super::day_tallies::{self, DayTallies};
@@ -12,16 +13,16 @@ use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::accounts::tool::Tool;
+use crate::clock::Clock;
+use crate::consent_receipt::user_action::Act;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::pixels;
 use crate::pixels::pixel::DayZone;
 use crate::receipts::days::{DayRange, wrong_order};
 use crate::receipts::service::Receipts;
 use crate::receipts::store::counts::{self, PublishedVersion};
-use crate::receipts::user_action::Act;
 use crate::types::consent::Purpose;
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 
 /// Counts of one day, or of all days together.
 #[derive(Clone, Debug, Serialize, JsonSchema, ToSchema)]
@@ -109,7 +110,7 @@ pub struct Stats {
 /// The days to count.
 #[derive(Deserialize, JsonSchema)]
 pub struct StatsRequest {
-    pub pixel_id: String,
+    pub pixel_id: PixelParam,
     /// First UTC day; 30 days up to `to` without it.
     #[schemars(with = "Option<NaiveDate>")]
     pub from: Option<String>,
@@ -119,8 +120,8 @@ pub struct StatsRequest {
 }
 
 impl StatsRequest {
-    fn range(&self, infra: &Infra, zone: DayZone) -> Result<DayRange> {
-        let today = zone.day_of(infra.clock.now());
+    fn range(&self, clock: &Clock, zone: DayZone) -> Result<DayRange> {
+        let today = zone.day_of(clock.now());
         DayRange::parse(self.from.as_deref(), self.to.as_deref(), today)
     }
 }
@@ -135,7 +136,7 @@ impl Capability for ReadConsentStats {
         "Counts per UTC day how often the popup was shown and what visitors answered, also by \
          policy version and by language.",
     ));
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = ActiveAccount<Reads>;
     type Input = StatsRequest;
     type Output = Stats;
@@ -146,9 +147,10 @@ impl Capability for ReadConsentStats {
 
     async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<Stats> {
         let infra = &receipts.infra;
-        let range = request.range(infra, DayZone::UTC)?;
-        let pixel_id = pixels::setup::find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
-        count_days(infra, pixel_id, DayZone::UTC, range).await
+        let range = request.range(&infra.clock, DayZone::UTC)?;
+        let pixel_id =
+            pixels::setup::find_for(&infra.pool, &caller, &request.pixel_id).await?.pixel_id;
+        count_days(&infra.read_pool, pixel_id, DayZone::UTC, range).await
     }
 }
 
@@ -163,7 +165,7 @@ pub struct ReadSiteStats;
 
 impl Capability for ReadSiteStats {
     const NAME: &'static str = "read_site_stats";
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = ActiveAccount<Reads>;
     type Input = StatsRequest;
     type Output = SiteStats;
@@ -174,34 +176,35 @@ impl Capability for ReadSiteStats {
 
     async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<SiteStats> {
         let infra = &receipts.infra;
-        let pixel = pixels::setup::find_for(infra, &caller, &request.pixel_id).await?;
+        let pixel = pixels::setup::find_for(&infra.pool, &caller, &request.pixel_id).await?;
         let zone = pixel.day_zone();
-        let range = request.range(infra, zone)?;
-        let stats = count_days(infra, pixel.pixel_id, zone, range).await?;
+        let range = request.range(&infra.clock, zone)?;
+        let stats = count_days(&infra.read_pool, pixel.pixel_id, zone, range).await?;
         Ok(SiteStats { zone, stats })
     }
 }
 
 /// As [`ReadSiteStats`], of a pixel that the reader was given a link to.
 pub async fn count_shared(
-    infra: &Infra,
+    read_pool: &PgPool,
+    clock: &Clock,
     pixel_id: &PixelId,
     zone: DayZone,
     request: &StatsRequest,
 ) -> Result<Stats> {
-    count_days(infra, pixel_id.clone(), zone, request.range(infra, zone)?).await
+    count_days(read_pool, pixel_id.clone(), zone, request.range(clock, zone)?).await
 }
 
 /// The counts of a range of days of a time zone. The caller has checked the access to the pixel.
 pub async fn count_days(
-    infra: &Infra,
+    read_pool: &PgPool,
     pixel_id: PixelId,
     zone: DayZone,
     range: DayRange,
 ) -> Result<Stats> {
     // All reads share one snapshot.
     let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-    let mut transaction = infra.read_pool.begin_with(moment).await?;
+    let mut transaction = read_pool.begin_with(moment).await?;
     let tallies = day_tallies::read(&mut transaction, &pixel_id, zone, range).await?;
     let lines = Lines::of(&tallies);
     let hashes = lines.by_policy.keys().cloned().collect::<Vec<_>>();

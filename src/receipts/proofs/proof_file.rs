@@ -2,19 +2,16 @@
 //! and the log's key, verification needs nobody else.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use sha2::Digest;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
-use uuid::Uuid;
 
-use super::leaf::Leaf;
-use crate::accounts::access::Anybody;
-use crate::accounts::capability::Capability;
-use crate::accounts::tool::Tool;
+use crate::consent_receipt::leaf::Leaf;
+use crate::consent_receipt::notice_snapshot::{Shown, StatedShown, as_stated};
+use crate::consent_receipt::receipt::Receipt;
 use crate::error::{Error, Result};
-use crate::infra::limits::per_client::Limit;
 use crate::policies;
 use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
@@ -22,28 +19,10 @@ use crate::proof::log::Log;
 use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
 use crate::proof::timestamp::proving::TimestampProof;
 use crate::proof::verifying::FORMAT;
-use crate::receipts::check::check_request::{CheckRequest, OfVisitor, no_visitor};
-use crate::receipts::notice_snapshot::{Shown, StatedShown, as_stated};
-use crate::receipts::receipt::Receipt;
-use crate::receipts::service::Receipts;
-use crate::receipts::store::latest_of_pixels::find_named;
 use crate::receipts::store::leaves::{self, ProvableChoice};
 use crate::silence::proving::WatchReportProof;
 use crate::types::locales;
 use crate::types::parameter::wrong;
-use crate::types::text::present;
-
-/// Whose choice is to be proved.
-#[derive(Deserialize, JsonSchema)]
-pub struct ProofRequest {
-    #[serde(flatten)]
-    pub visitor: OfVisitor,
-    /// One of the visitor's receipts; the latest when left out.
-    #[schemars(with = "Option<Uuid>")]
-    pub receipt_id: Option<String>,
-    /// Tell how the log grew since it had so many entries, in digits.
-    pub old_size: Option<String>,
-}
 
 /// All that it takes to check a choice.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -106,46 +85,6 @@ pub struct Growth {
     pub path: Vec<String>,
 }
 
-/// Proves a choice of a visitor. A choice recorded without a log is added to it by this call.
-pub struct GetProof;
-
-impl Capability for GetProof {
-    const NAME: &'static str = "get_proof";
-    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
-        "Get a proof",
-        "Fetches a file that proves a visitor's choice, the latest or one by `receipt_id`, to \
-         people who do not trust this service. `not sealed yet`: ask again after some seconds. \
-         Needs no key.",
-    ));
-    const LIMIT: Option<Limit> = Some(Limit::LogReads);
-    type Part = Receipts;
-    type Access = Anybody;
-    type Input = ProofRequest;
-    type Output = ProofFile;
-
-    fn refusals() -> Vec<Error> {
-        vec![Error::NoLog, Error::NoConsentRecord, NOT_SEALED_YET, no_visitor(), wrong_size()]
-    }
-
-    async fn run(receipts: &Receipts, (): (), request: ProofRequest) -> Result<ProofFile> {
-        receipts.log.verifier()?;
-        let receipt_id = present(request.receipt_id.as_deref()).map(Uuid::parse_str).transpose();
-        let old_size = present(request.old_size.as_deref()).map(parse_size).transpose()?;
-        let visitor = CheckRequest { visitor: request.visitor, required_purpose: None }.parse()?;
-        let (Some(pixel), Some(visitor_id), Ok(receipt_id)) =
-            (visitor.pixel, visitor.visitor_id, receipt_id)
-        else {
-            return Err(Error::NoConsentRecord);
-        };
-        let mut connection = receipts.infra.pool.acquire().await?;
-        let pixel_id = find_named(&mut connection, pixel.as_str()).await?.pixel_id;
-        let found =
-            leaves::find_provable(&mut connection, &pixel_id, &visitor_id, receipt_id).await?;
-        file_of(&mut connection, &receipts.log, found.ok_or(Error::NoConsentRecord)?, old_size)
-            .await
-    }
-}
-
 /// The proof of a stored receipt; `None` if it is not in the log yet, or was erased meanwhile. A receipt
 /// recorded without a log is added to it by this call.
 pub async fn prove_stored(
@@ -163,7 +102,7 @@ pub async fn prove_stored(
     }
 }
 
-async fn file_of(
+pub(super) async fn file_of(
     connection: &mut PgConnection,
     log: &Log,
     choice: ProvableChoice,
@@ -178,7 +117,7 @@ async fn file_of(
     };
     let epoch = epoch.ok_or(NOT_SEALED_YET)?;
     let salt = salt.try_into().map_err(|_| Error::internal("a salt has 32 bytes"))?;
-    let leaf = Leaf::again(salt, &signed.receipt, shown.as_ref())?;
+    let leaf = Leaf::recomputed(salt, &signed.receipt, shown.as_ref())?;
     let state = log.state(connection).await?;
     let choices = state.prove_choice(connection, epoch, &leaf.salt, &leaf.hash).await?;
     let statement = Statement { receipt: signed.receipt, shown };
@@ -197,11 +136,7 @@ async fn file_of(
     })
 }
 
-fn parse_size(text: &str) -> Result<u64> {
-    text.parse().map_err(|_| wrong_size())
-}
-
-fn wrong_size() -> Error {
+pub(super) fn wrong_size() -> Error {
     wrong("old_size", "must be a size that the log had")
 }
 

@@ -36,7 +36,7 @@ impl Capability for VerifyReceipt {
          Needs no key.",
     ));
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = VerifyRequest;
     type Output = Verdict;

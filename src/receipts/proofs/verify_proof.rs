@@ -9,7 +9,7 @@ use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::limits::per_client::Limit;
 use crate::proof::format::note::Verifier;
-use crate::proof::format::policy::Policy;
+use crate::proof::format::policy::TrustPolicy;
 use crate::proof::verdict::ProofVerdict;
 use crate::proof::verifying;
 use crate::receipts::service::Receipts;
@@ -39,7 +39,7 @@ impl Capability for VerifyProof {
     ));
     const LIMIT: Option<Limit> = Some(Limit::LogReads);
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
-    type Part = Receipts;
+    type Service = Receipts;
     type Access = Anybody;
     type Input = VerifyProofRequest;
     type Output = ProofVerdict;
@@ -57,7 +57,7 @@ impl Capability for VerifyProof {
         let proof = request.proof.filter(|proof| !proof.is_empty()).ok_or(Error::ProofRequired)?;
         let proof = Value::Object(proof).to_string();
         let trusted = match request.key.as_deref() {
-            Some(key) => Policy::of_log(Verifier::parse(key).ok_or_else(no_key)?),
+            Some(key) => TrustPolicy::of_log(Verifier::parse(key).ok_or_else(no_key)?),
             None => receipts.log.trust()?,
         };
         Ok(verifying::verify(&proof, &trusted, request.against.as_deref()))

@@ -5,9 +5,9 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::consent_receipt::user_action::{Act, Seen, UserAction};
 use crate::error::{Error, Result, wrong_at};
 use crate::policies::policy::Policy;
-use crate::receipts::user_action::{Act, Seen, UserAction};
 use crate::types::consent::{ConsentState, Purpose};
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -158,10 +158,9 @@ impl RecordRequest {
 /// Number of bytes of the time in a UUID of version 7.
 const TIME_BYTES: usize = 6;
 
-/// The idempotency key of a choice: derived from its id, the visitor and the answer, regardless of other
-/// fields. It is stored in the column of the bare id, whose uniqueness it shares. If the id begins with its
-/// time (version 7 of RFC 9562), that prefix is kept, so that new choices are adjacent in the index however
-/// many there are.
+/// The idempotency key of a choice. It is derived from the id, the visitor and the answer; other fields do not
+/// change it. It is stored in the column `choice_id`, which is unique per pixel. If the id begins with its time
+/// (version 7 of RFC 9562), the key begins with the same time, so that new choices are adjacent in the index.
 pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentState) -> Uuid {
     let parts: [&[u8]; 3] =
         [choice_id.as_bytes(), state.as_str().as_bytes(), visitor_id.as_str().as_bytes()];

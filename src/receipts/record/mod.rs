@@ -1,4 +1,5 @@
 pub mod choice;
+pub mod new_receipt;
 pub mod recorder;
 pub mod script_builds;
 pub mod shown;
@@ -14,18 +15,18 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use self::choice::{RecordRequest, choice_of};
-use super::notice_snapshot::Shown;
-use super::proofs::leaf::Leaf;
-use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
+use self::new_receipt::NewReceipt;
 use super::service::Receipts;
-use super::store::recording::NewReceipt;
 use super::store::test_receipts::TestReceipt;
 use super::test_choices;
-use super::user_action::UserAction;
+use crate::consent_receipt::leaf::Leaf;
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
+use crate::consent_receipt::user_action::UserAction;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
 use crate::infra::limits::account_rate::OperationKind;
-use crate::infra::limits::per_pixel::Written;
+use crate::infra::limits::per_pixel::VisitorWrite;
 use crate::policies::policy::Policy;
 use crate::policies::sites::{NamedSite, Site};
 use crate::types::consent::{ConsentState, Granted, Purpose};
@@ -35,7 +36,7 @@ use crate::types::locales;
 /// The circumstances of a choice's request.
 pub struct Provenance {
     /// The time at which its first bytes arrived; it is stored soon after that or never.
-    pub came: Instant,
+    pub arrived_at: Instant,
     /// Whether the browser sent `Sec-GPC: 1`: it stops an acceptance, never a decline or a
     /// withdrawal.
     pub sec_gpc: bool,
@@ -140,7 +141,8 @@ impl Receipts {
         let Some(policy) = site.policy_in_force() else { return Ok(Recorded::Ignored) };
         let elsewhere = || Recorded::SiteMismatch(SiteMismatch::on(&site.pixel.domain));
         let page = request.url.as_deref().and_then(PageUrl::parse);
-        let Some(page) = page.filter(|page| named.admits(page, &self.infra)) else {
+        let (clock, base_url) = (&self.infra.clock, self.infra.base_url());
+        let Some(page) = page.filter(|page| named.admits(page, clock, base_url)) else {
             return Ok(elsewhere());
         };
         let Some(purposes) = request.granted(state, policy) else { return Ok(Recorded::Ignored) };
@@ -164,7 +166,7 @@ impl Receipts {
         let expires_at = is_acceptance.then(|| signed.receipt.recorded_at + lasts);
         if named.is_test() {
             let test = TestReceipt { signed, choice: repeats, expires_at };
-            let stored = test_choices::record(&self.infra, &site.pixel.pixel_id, test).await?;
+            let stored = test_choices::record(&self.infra.pool, &site.pixel.pixel_id, test).await?;
             return Ok(stored.map_or(Recorded::Ignored, |stored| Recorded::Saved(Box::new(stored))));
         }
         let shown = self.shown(&request, site, policy, action.unwrap_or_default()).await;
@@ -174,7 +176,7 @@ impl Receipts {
             leaf: self.log.is_kept().then(|| Leaf::of(&canonical, shown.as_ref())),
             shown,
             choice: repeats,
-            came: provenance.came,
+            arrived_at: provenance.arrived_at,
             signed,
         });
         let stored = stored.await?;
@@ -226,7 +228,7 @@ impl Receipts {
     ) -> bool {
         let Some(origin) = origin.filter(|origin| *origin != page.origin) else { return true };
         PageUrl::parse(origin).is_some_and(|origin| {
-            site.admits(&origin, &self.infra)
+            site.admits(&origin, &self.infra.clock, self.infra.base_url())
                 || state == ConsentState::Withdrawn && origin.host() == self.infra.base_host()
         })
     }
@@ -235,11 +237,11 @@ impl Receipts {
     async fn admit(&self, state: ConsentState, named: &NamedSite) -> Result<()> {
         let turn =
             self.infra.account_rates.wait(OperationKind::Write, &named.site.pixel.account_id).await;
-        let (turn, written) = match state {
-            ConsentState::Accepted => (turn, Written::Acceptance),
-            ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),
+        let (turn, write) = match state {
+            ConsentState::Accepted => (turn, VisitorWrite::Acceptance),
+            ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), VisitorWrite::Refusal),
         };
-        turn.and_then(|()| self.limits.admit(written, &named.pixel_id()))
+        turn.and_then(|()| self.limits.admit(write, &named.pixel_id()))
             .inspect_err(|_| self.infra.metrics.choices.count("limited"))
     }
 }

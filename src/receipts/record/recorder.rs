@@ -2,10 +2,10 @@
 //! all pending receipts, inserts them with one statement, and replies only after `COMMIT`. There is no
 //! timer: batches grow with the load, and a single receipt is written at once. A choice is stored soon or
 //! never. Its sender gives up after a while, and the visitor's next answer, perhaps sent to another node,
-//! must be the later choice. So every job has a deadline, which is enforced here and, by the database
-//! itself, in the statement that stores it. There is one writer, because a commit costs as much as a dozen
-//! rows: two writers would share the load and so commit twice as often for it. That was measured to be
-//! slower.
+//! must be the later choice. Every job has a deadline for this reason. The writer checks it before the
+//! statement, and the database checks it again in the statement that stores the receipt. There is one writer,
+//! because a commit costs as much as a dozen rows: two writers would commit twice as often for the same load,
+//! which was measured to be slower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
+use super::new_receipt::NewReceipt;
 use super::writing::{BATCH, BUSY, Job};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
-use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::storage::ReceiptStorage;
-use crate::receipts::store::recording::NewReceipt;
 
 /// Maximum number of queued receipts.
 const QUEUE: usize = 10_000;

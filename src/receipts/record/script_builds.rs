@@ -6,14 +6,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgPool;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::consent_receipt::notice_snapshot::{Build, Digest};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
-use crate::receipts::notice_snapshot::{Build, Digest};
 use crate::receipts::store::builds;
 
 /// Minimum interval between reads of the table that unknown names cause.
@@ -48,8 +49,8 @@ impl ScriptBuilds {
     }
 
     /// Queues the builds that were announced by nodes whose version has no log.
-    pub async fn note_missed(infra: &Infra) -> Result<()> {
-        let mut connection = infra.pool.acquire().await?;
+    pub async fn note_missed(pool: &PgPool) -> Result<()> {
+        let mut connection = pool.acquire().await?;
         let missed = builds::list_unnoted_builds(&mut connection).await?;
         publications::note_earlier(&mut connection, Kind::Script, &missed).await
     }

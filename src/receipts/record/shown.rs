@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use super::Provenance;
 use crate::error::Result;
 use crate::infra::limits::account_rate::OperationKind;
-use crate::infra::limits::per_pixel::Written;
+use crate::infra::limits::per_pixel::VisitorWrite;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
 use crate::receipts::store::shown::ShownOn;
@@ -59,13 +59,14 @@ impl Receipts {
 
     /// Whether the popup is on, page and origin belong to the site, and the site is within its limit.
     fn counts_shown(&self, site: &Site, page: &PageUrl, provenance: &Provenance) -> bool {
-        let is_of_the_site = |page: &PageUrl| site.admits(page, &self.infra);
+        let (clock, base_url) = (&self.infra.clock, self.infra.base_url());
+        let is_of_the_site = |page: &PageUrl| site.admits(page, clock, base_url);
         let origin = provenance.origin.as_deref();
         site.policy_in_force().is_some()
             && is_of_the_site(page)
             && origin.is_none_or(|origin| {
                 PageUrl::parse(origin).is_some_and(|origin| is_of_the_site(&origin))
             })
-            && self.limits.admit(Written::Shown, &site.pixel.pixel_id).is_ok()
+            && self.limits.admit(VisitorWrite::Shown, &site.pixel.pixel_id).is_ok()
     }
 }

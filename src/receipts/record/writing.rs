@@ -3,11 +3,12 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
+use super::new_receipt::NewReceipt;
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
-use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::store::recording::{self, NewReceipt};
+use crate::receipts::store::recording;
 use crate::types::ids::PixelId;
 
 /// Maximum number of receipts in a batch.

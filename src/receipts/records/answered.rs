@@ -1,6 +1,6 @@
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::Receipt;
 use crate::policies::policy::Policy;
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::receipt::Receipt;
 
 pub struct Answered<'a> {
     pub receipt: &'a Receipt,

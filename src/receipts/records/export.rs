@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::answered::Answered;
 use super::record::CONTEXT;
 use crate::accounts::access::Caller;
+use crate::consent_receipt::receipt::Receipt;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::exports::ExportPermit;
@@ -17,8 +18,7 @@ use crate::policies;
 use crate::policies::policy::Policy;
 use crate::receipts::days::Times;
 use crate::receipts::export::{ExportRequest, Lines, PIECE_BYTES};
-use crate::receipts::receipt::Receipt;
-use crate::receipts::store::reading::{self, Placed};
+use crate::receipts::store::reading::{self, StoredReceipt};
 use crate::types::ids::PixelId;
 use crate::types::parameter::wrong;
 use crate::types::text::present;
@@ -39,12 +39,12 @@ struct Export {
     /// Receipts recorded after the start of the export are left out.
     last_seq: i64,
     times: Times,
-    place: Place,
+    cursor: Cursor,
     policies: HashMap<String, Option<Policy>>,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Cursor {
     Beginning,
     /// The time of a receipt and its position.
     After(DateTime<Utc>, i64),
@@ -57,13 +57,13 @@ pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> 
         return Err(wrong("proofs", "goes with the format ndjson only"));
     }
     let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
-    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let pixel_id = pixels::setup::find_for(&infra.pool, caller, &request.pixel_id).await?.pixel_id;
     let permit = infra.exports.take(caller.account_id())?;
     let mut connection = infra.read_pool.acquire().await?;
     let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
     drop(connection);
-    let (infra, place, policies) = (infra.clone(), Place::Beginning, HashMap::new());
-    let mut export = Export { infra, _permit: permit, pixel_id, last_seq, times, place, policies };
+    let (infra, cursor, policies) = (infra.clone(), Cursor::Beginning, HashMap::new());
+    let mut export = Export { infra, _permit: permit, pixel_id, last_seq, times, cursor, policies };
     let first = export.next_part().await?;
     let rest = stream::unfold(export, |mut export| async {
         let part = match export.next_part().await {
@@ -78,10 +78,10 @@ pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> 
 impl Export {
     /// The next page of records; `None` at the end.
     async fn next_part(&mut self) -> Result<Option<Vec<u8>>> {
-        let (mut part, after) = match self.place {
-            Place::Beginning => (beginning(), (self.times.from, 0)),
-            Place::After(time, seq) => (Vec::new(), (time, seq)),
-            Place::End => return Ok(None),
+        let (mut part, after) = match self.cursor {
+            Cursor::Beginning => (beginning(), (self.times.from, 0)),
+            Cursor::After(time, seq) => (Vec::new(), (time, seq)),
+            Cursor::End => return Ok(None),
         };
         let mut connection = self.infra.read_pool.acquire().await?;
         let (times, last) = (self.times, self.last_seq);
@@ -89,14 +89,14 @@ impl Export {
             reading::list_exported(&mut connection, &self.pixel_id, times, after, last, PAGE)
                 .await?;
         drop(connection);
-        let mut is_first = matches!(self.place, Place::Beginning);
-        self.place = Place::End;
-        for placed in &page {
+        let mut is_first = matches!(self.cursor, Cursor::Beginning);
+        self.cursor = Cursor::End;
+        for stored in &page {
             part.extend_from_slice(if is_first { b"\n" } else { b",\n" });
-            let record = self.record(placed).await?;
+            let record = self.record(stored).await?;
             serde_json::to_writer(&mut part, &record).map_err(Error::internal)?;
             is_first = false;
-            self.place = Place::After(placed.signed.receipt.recorded_at, placed.seq);
+            self.cursor = Cursor::After(stored.signed.receipt.recorded_at, stored.seq);
             if part.len() >= PIECE_BYTES {
                 break;
             }
@@ -107,12 +107,12 @@ impl Export {
         Ok(Some(part))
     }
 
-    async fn record(&mut self, placed: &Placed) -> Result<Value> {
-        let receipt = &placed.signed.receipt;
+    async fn record(&mut self, stored: &StoredReceipt) -> Result<Value> {
+        let receipt = &stored.signed.receipt;
         self.find_policy(receipt).await?;
         let answered = Answered {
             receipt,
-            shown: placed.shown.as_ref(),
+            shown: stored.shown.as_ref(),
             policy: self.policies.get(&receipt.policy_hash).and_then(Option::as_ref),
             base_url: self.infra.base_url(),
         };
@@ -140,7 +140,7 @@ impl Export {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");
         }
-        self.place = Place::End;
+        self.cursor = Cursor::End;
         BROKEN_OFF.to_vec()
     }
 }

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::answered::Answered;
+use crate::consent_receipt::receipt::Receipt;
+use crate::consent_receipt::user_action::Act;
 use crate::policies::policy::{CURRENT_WORDING, Policy};
-use crate::receipts::receipt::Receipt;
-use crate::receipts::user_action::Act;
 use crate::types::consent::{ConsentState, ControllerType, Granted, Purpose};
 use crate::types::locales::{self, Locale};
 
@@ -72,7 +72,7 @@ fn contact_point(contact: &str) -> Value {
     json!({"@type": "schema:ContactPoint", name: contact})
 }
 
-pub(super) fn place(name: &str) -> Value {
+pub(super) fn location(name: &str) -> Value {
     json!({"@type": "dpv:Location", "dct:title": name})
 }
 
@@ -136,8 +136,8 @@ pub(super) fn process(answered: &Answered<'_>) -> Value {
     }
     let mut storage = Vec::new();
     if !text.storage_places.is_empty() {
-        let places = text.storage_places.iter().map(|name| place(name)).collect::<Vec<_>>();
-        storage.push(json!({"@type": "dpv:StorageLocation", "dpv:hasLocation": places}));
+        let locations = text.storage_places.iter().map(|name| location(name)).collect::<Vec<_>>();
+        storage.push(json!({"@type": "dpv:StorageLocation", "dpv:hasLocation": locations}));
     }
     if let Some(retention) = &text.retention {
         let lasts = json!({"@type": "dpv:Duration", "rdf:value": retention});

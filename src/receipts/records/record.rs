@@ -61,7 +61,7 @@ impl Answered<'_> {
             set("dpv:hasNotice", json!([parts::notice(self, policy)]));
             set("dpv:hasDataController", json!([parts::controller(self, policy)]));
             if let Some(law) = &policy.text.controller.jurisdiction {
-                set("dpv:hasJurisdiction", json!([parts::place(law)]));
+                set("dpv:hasJurisdiction", json!([parts::location(law)]));
             }
         }
         Value::Object(record)

@@ -1,7 +1,7 @@
 use sqlx::{PgConnection, query, query_scalar};
 
+use crate::consent_receipt::notice_snapshot::{Build, Digest};
 use crate::error::{Error, Result};
-use crate::receipts::notice_snapshot::{Build, Digest};
 
 /// Skipped if it is already stored.
 pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Result<()> {

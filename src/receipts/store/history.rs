@@ -2,9 +2,9 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::{Receipt, SignedReceipt};
 use crate::error::Result;
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::receipt::{Receipt, SignedReceipt};
 use crate::types::ids::{PixelId, VisitorId};
 
 pub type ReceiptWithSnapshot = (SignedReceipt, Option<Shown>);

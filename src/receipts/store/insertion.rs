@@ -129,7 +129,7 @@ macro_rules! insert_with_events {
             $batch,
             EventKind::ChoiceRecorded.as_str(),
             &$events.receipt_ids,
-            &$events.places as &[&str],
+            &$events.partition_keys as &[&str],
             &$events.endpoint_ids,
             &$events.event_ids,
             &$events.times

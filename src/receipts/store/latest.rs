@@ -5,9 +5,9 @@ use sqlx::PgConnection;
 
 use super::ends::with_end;
 use super::rows::{receipt_of, select_receipt};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
 use crate::infra::postgres::server_watch::require_writable;
-use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// The visitor whose latest receipt is looked up.
@@ -41,7 +41,7 @@ impl LatestConsent {
 macro_rules! select_latest {
     ([$($end:literal),+], $($argument:expr),+) => {
         select_receipt!(
-            "pixel.number AS \"number!\", visitor.place AS \"place!\", receipt.seq AS \"seq!\",
+            "pixel.number AS \"number!\", visitor.position AS \"position!\", receipt.seq AS \"seq!\",
                  CASE WHEN receipt.consent_state = 'accepted' THEN "
                 $(+ $end)+
                 + " END AS expires_at,
@@ -64,7 +64,7 @@ macro_rules! select_latest {
                  ) AS named OFFSET 0
              ) AS pixel
              CROSS JOIN LATERAL string_to_table(pixel.visitors, ',') WITH ORDINALITY
-                 AS visitor (visitor_id, place)
+                 AS visitor (visitor_id, position)
              CROSS JOIN LATERAL (
                  SELECT * FROM consent_receipts
                  WHERE consent_receipts.pixel_id = pixel.pixel_id
@@ -81,30 +81,30 @@ struct ByPixel<'a> {
     names: Vec<&'a str>,
     visitors: Vec<Vec<&'a str>>,
     /// The indexes of a group's lookups.
-    places: Vec<Vec<usize>>,
+    indexes: Vec<Vec<usize>>,
 }
 
 impl<'a> ByPixel<'a> {
     fn of(questions: impl Iterator<Item = &'a Question>) -> Self {
         let mut groups = Self::default();
         let mut numbers = HashMap::new();
-        for (place, Question { pixel, visitor_id }) in questions.enumerate() {
+        for (index, Question { pixel, visitor_id }) in questions.enumerate() {
             let number = *numbers.entry(pixel.as_str()).or_insert_with(|| {
                 groups.names.push(pixel.as_str());
                 groups.visitors.push(Vec::new());
-                groups.places.push(Vec::new());
+                groups.indexes.push(Vec::new());
                 groups.names.len() - 1
             });
             groups.visitors[number].push(visitor_id.as_str());
-            groups.places[number].push(place);
+            groups.indexes[number].push(index);
         }
         groups
     }
 
     /// The index of a lookup from the ordinals of its pixel and its visitor, which count from 1.
-    fn place(&self, number: i64, place: i64) -> Option<usize> {
+    fn index_of(&self, number: i64, position: i64) -> Option<usize> {
         let at = |number: i64| usize::try_from(number - 1).ok();
-        self.places.get(at(number)?)?.get(at(place)?).copied()
+        self.indexes.get(at(number)?)?.get(at(position)?).copied()
     }
 }
 
@@ -126,10 +126,10 @@ pub async fn list_latest(
     found.resize_with(questions.len(), || None);
     for row in rows {
         require_writable(row.is_writable)?;
-        let Some(place) = groups.place(row.number, row.place) else { continue };
+        let Some(index) = groups.index_of(row.number, row.position) else { continue };
         let (seq, expires_at, consent_in_force) = (row.seq, row.expires_at, row.consent_in_force);
         let current_policy_hash = row.current_policy_hash;
-        found[place] = Some(receipt_of!(row).map(|signed| LatestConsent {
+        found[index] = Some(receipt_of!(row).map(|signed| LatestConsent {
             signed,
             seq,
             expires_at,

@@ -6,55 +6,14 @@ use chrono::Duration;
 use sqlx::{PgConnection, query};
 
 use super::latest::LatestConsent;
-use super::rows::{in_places, pixels_of, receipt_of, select_receipt};
+use super::named_pixels::NamedPixel;
+use super::rows::{by_position, pixels_of, receipt_of, select_receipt};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::postgres::server_watch::require_writable;
 use crate::policies::policy::USUAL_DAYS;
-use crate::receipts::receipt::SignedReceipt;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
-
-#[derive(Clone)]
-pub struct NamedPixel {
-    pub pixel_id: PixelId,
-    /// Whether the popup is on and the owner not suspended. False for a deleted pixel.
-    pub consent_in_force: bool,
-}
-
-/// The pixels of ids or aliases, each looked up once and by index. An unknown name is used as an id: a
-/// deleted pixel's receipts are found by its id.
-pub async fn list_named(
-    connection: &mut PgConnection,
-    names: &[&str],
-) -> Result<HashMap<String, NamedPixel>> {
-    let rows = query!(
-        "SELECT name AS \"name!\", pixel_id AS \"pixel_id!: PixelId\",
-             COALESCE((SELECT consent_enabled AND status <> 'suspended'
-                 FROM pixels JOIN accounts USING (account_id)
-                 WHERE pixels.pixel_id = named.pixel_id), false) AS \"consent_in_force!\",
-             (SELECT current_setting('transaction_read_only') = 'off') AS \"is_writable!\"
-         FROM (
-             SELECT name, COALESCE(
-                 (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = name), name) AS pixel_id
-             FROM unnest($1::text[]) AS question (name) OFFSET 0
-         ) AS named",
-        &pixels_of(names.iter().copied()),
-    )
-    .fetch_all(connection)
-    .await?;
-    require_writable(rows.iter().all(|row| row.is_writable))?;
-    let named = rows.into_iter().map(|row| {
-        let consent_in_force = row.consent_in_force;
-        (row.name, NamedPixel { pixel_id: row.pixel_id, consent_in_force })
-    });
-    Ok(named.collect())
-}
-
-/// Like [`list_named`], for a single name.
-pub async fn find_named(connection: &mut PgConnection, name: &str) -> Result<NamedPixel> {
-    let found = list_named(connection, &[name]).await?.remove(name);
-    found.ok_or_else(|| Error::internal("every name stands for a pixel"))
-}
 
 /// The visitor whose latest receipt is looked up.
 pub struct NamedQuestion {
@@ -100,9 +59,9 @@ pub async fn list_latest(
     require_writable(rows.iter().all(|row| row.is_writable))?;
     let mut found = Vec::with_capacity(rows.len());
     for row in rows {
-        let place = usize::try_from(row.position - 1).map_err(Error::internal)?;
+        let index = usize::try_from(row.position - 1).map_err(Error::internal)?;
         let consent_in_force =
-            questions.get(place).is_some_and(|asked| asked.pixel.consent_in_force);
+            questions.get(index).is_some_and(|asked| asked.pixel.consent_in_force);
         let (position, seq, expires_at) = (row.position, row.seq, row.expires_at);
         let current_policy_hash = row.current_policy_hash;
         let latest = receipt_of!(row).map(|signed| LatestConsent {
@@ -120,7 +79,7 @@ pub async fn list_latest(
         state == ConsentState::Accepted && latest.expires_at.is_none()
     });
     set_ends(connection, &pixels, of_before.collect()).await?;
-    in_places(questions.len(), found.into_iter())
+    by_position(questions.len(), found.into_iter())
 }
 
 /// Sets the end of acceptances that an older version recorded, from the days in their policies. This is a

@@ -2,10 +2,10 @@ use sqlx::{Connection, PgConnection, query, query_scalar};
 use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
+use crate::consent_receipt::leaf::Leaf;
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::proofs::leaf::Leaf;
-use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// A receipt, and the position of its leaf.

@@ -9,6 +9,7 @@ mod insertion;
 pub mod latest;
 pub mod latest_of_pixels;
 pub mod leaves;
+pub mod named_pixels;
 pub mod reading;
 pub mod recent;
 pub mod recording;

@@ -2,16 +2,16 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use super::rows::{receipt_of, select_receipt, shown_of};
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
 use crate::receipts::days::Times;
 use crate::receipts::log_query::{LogQuery, Position};
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::receipt::SignedReceipt;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// A receipt with its position and the associated data.
-pub struct Placed {
+pub struct StoredReceipt {
     pub seq: i64,
     pub signed: SignedReceipt,
     pub shown: Option<Shown>,
@@ -22,7 +22,7 @@ pub struct Placed {
 const CLOCKS: Duration = Duration::hours(1);
 
 /// All receipts that a query finds, each with its position.
-macro_rules! list_placed {
+macro_rules! list_stored_receipts {
     ($connection:ident, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let found = select_receipt!(
             "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script,
@@ -34,7 +34,7 @@ macro_rules! list_placed {
         rows.into_iter()
             .map(|row| {
                 let (seq, shown) = (row.seq, shown_of!(row));
-                Ok(Placed { seq, signed: receipt_of!(row)?, shown })
+                Ok(StoredReceipt { seq, signed: receipt_of!(row)?, shown })
             })
             .collect()
     }};
@@ -46,7 +46,7 @@ pub async fn list_page(
     pixel_id: &PixelId,
     query: &LogQuery,
     limit: i64,
-) -> Result<Vec<Placed>> {
+) -> Result<Vec<StoredReceipt>> {
     if let Some(visitor_id) = &query.visitor_id {
         return list_of_visitor(connection, pixel_id, visitor_id, query, limit).await;
     }
@@ -69,8 +69,8 @@ pub async fn list_receipts_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     positions: &[i64],
-) -> Result<Vec<Placed>> {
-    list_placed!(
+) -> Result<Vec<StoredReceipt>> {
+    list_stored_receipts!(
         connection,
         "FROM consent_receipts AS receipt WHERE pixel_id = $1 AND seq = ANY ($2)",
         pixel_id.as_str(),
@@ -84,8 +84,8 @@ async fn list_all(
     pixel_id: &PixelId,
     before: i64,
     limit: i64,
-) -> Result<Vec<Placed>> {
-    list_placed!(
+) -> Result<Vec<StoredReceipt>> {
+    list_stored_receipts!(
         connection,
         "FROM consent_receipts AS receipt
          WHERE pixel_id = $1 AND seq < $2
@@ -102,8 +102,8 @@ async fn list_of_visitor(
     visitor_id: &VisitorId,
     query: &LogQuery,
     limit: i64,
-) -> Result<Vec<Placed>> {
-    list_placed!(
+) -> Result<Vec<StoredReceipt>> {
+    list_stored_receipts!(
         connection,
         "FROM consent_receipts AS receipt
          WHERE pixel_id = $1 AND visitor_id = $2 AND seq < $3
@@ -132,9 +132,9 @@ async fn list_by_time(
     query: &LogQuery,
     times: Times,
     limit: i64,
-) -> Result<Vec<Placed>> {
+) -> Result<Vec<StoredReceipt>> {
     let before = query.before.unwrap_or(Position { time: None, seq: i64::MAX });
-    list_placed!(
+    list_stored_receipts!(
         connection,
         "FROM unnest($2::text[]) AS wanted (state)
          CROSS JOIN LATERAL (
@@ -167,7 +167,7 @@ pub async fn list_exported(
     after: (DateTime<Utc>, i64),
     last: i64,
     limit: i64,
-) -> Result<Vec<Placed>> {
+) -> Result<Vec<StoredReceipt>> {
     match times == Times::ALL {
         true => list_receipts_after(connection, pixel_id, after.1, last, limit).await,
         false => list_by_time_after(connection, pixel_id, times, after, last, limit).await,
@@ -182,8 +182,8 @@ async fn list_by_time_after(
     after: (DateTime<Utc>, i64),
     last: i64,
     limit: i64,
-) -> Result<Vec<Placed>> {
-    list_placed!(
+) -> Result<Vec<StoredReceipt>> {
+    list_stored_receipts!(
         connection,
         "FROM unnest($2::text[]) AS wanted (state)
          CROSS JOIN LATERAL (
@@ -251,8 +251,8 @@ pub async fn list_receipts_after(
     after: i64,
     last: i64,
     limit: i64,
-) -> Result<Vec<Placed>> {
-    list_placed!(
+) -> Result<Vec<StoredReceipt>> {
+    list_stored_receipts!(
         connection,
         "FROM consent_receipts AS receipt
          WHERE pixel_id = $1 AND seq > $2 AND seq <= $3

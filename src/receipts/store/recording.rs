@@ -1,46 +1,17 @@
-use std::time::{Duration, Instant};
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
 
 use super::insertion::{insert_plain, insert_statement, insert_with_events, insert_with_leaves};
-use super::rows::{in_places, receipt_of, select_receipt};
+use super::rows::{by_position, receipt_of, select_receipt};
+use crate::consent_receipt::receipt::SignedReceipt;
+use crate::consent_receipt::user_action::{Act, Seen};
 use crate::error::{Error, Result};
 use crate::infra::events::{EventKind, EventRow};
 use crate::infra::postgres::kept_connection::LiveConnection;
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::proofs::leaf::Leaf;
-use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::user_action::{Act, Seen};
+use crate::receipts::record::new_receipt::NewReceipt;
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};
-
-pub struct NewReceipt {
-    pub signed: SignedReceipt,
-    /// The time at which an acceptance expires; `None` for a refusal.
-    pub expires_at: Option<DateTime<Utc>>,
-    pub shown: Option<Shown>,
-    /// Its leaf in the log; `None` without a log.
-    pub leaf: Option<Leaf>,
-    /// The idempotency key of the choice; `None` for one that is never repeated.
-    pub choice: Option<Uuid>,
-    /// The time at which the first bytes of the choice arrived.
-    pub came: Instant,
-    /// Events for the subscribed endpoints if the choice is new; their subject is set here.
-    pub events: Vec<EventRow>,
-}
-
-/// Period after the arrival of a request in which its choice may be stored. The tag gives up 8 seconds after
-/// sending it; the rest is for transmission.
-const STORED_WITHIN: Duration = Duration::from_secs(4);
-
-impl NewReceipt {
-    /// It is not stored after this moment.
-    pub fn deadline(&self) -> Instant {
-        self.came + STORED_WITHIN
-    }
-}
 
 /// Inserts receipts in the given order and returns how many are new. The others repeat a stored choice, were
 /// too late, or are of a deleted or suspended pixel. `seq`, which determines the latest receipt, is allocated
@@ -90,7 +61,7 @@ pub async fn insert_receipts(
 #[derive(Default)]
 struct EventColumns<'a> {
     receipt_ids: Vec<Uuid>,
-    places: Vec<&'a str>,
+    partition_keys: Vec<&'a str>,
     endpoint_ids: Vec<Uuid>,
     event_ids: Vec<Uuid>,
     times: Vec<DateTime<Utc>>,
@@ -100,9 +71,9 @@ impl<'a> EventColumns<'a> {
     fn of(rows: &'a [impl AsRef<NewReceipt>]) -> Self {
         let mut events = Self::default();
         for row in rows.iter().map(AsRef::as_ref) {
-            for EventRow { place, endpoint_id, event_id, occurred_at, .. } in &row.events {
+            for EventRow { partition_key, endpoint_id, event_id, occurred_at, .. } in &row.events {
                 events.receipt_ids.push(row.signed.receipt.receipt_id);
-                events.places.push(place.as_str());
+                events.partition_keys.push(partition_key.as_str());
                 events.endpoint_ids.push(*endpoint_id);
                 events.event_ids.push(*event_id);
                 events.times.push(*occurred_at);
@@ -223,5 +194,5 @@ pub async fn list_stored(
     .fetch_all(connection)
     .await?;
     let found = rows.into_iter().map(|row| (row.position, receipt_of!(row)));
-    in_places(wanted.len(), found)
+    by_position(wanted.len(), found)
 }

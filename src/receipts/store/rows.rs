@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::{Receipt, SignedReceipt};
+use crate::consent_receipt::user_action::UserAction;
 use crate::error::{Error, Result};
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::receipt::{Receipt, SignedReceipt};
-use crate::receipts::user_action::UserAction;
 use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 
@@ -87,7 +87,7 @@ macro_rules! shown_of {
             $row.shown_language,
             $row.shown_notice,
             $row.shown_script,
-            $crate::receipts::user_action::UserAction::from_stored(
+            $crate::consent_receipt::user_action::UserAction::from_stored(
                 $row.shown_act.as_deref(),
                 $row.shown_seen.as_deref(),
                 $row.shown_automated,
@@ -108,17 +108,17 @@ pub fn shown(
     Some(Shown { language: language?, notice: digest(notice), script: digest(script), action })
 }
 
-/// Places the results in a list of this length, each at its index; ordinals count from 1.
-pub fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec<Option<T>>> {
-    let mut places = Vec::new();
-    places.resize_with(len, || None);
+/// The results in a list of this length, each at its index; ordinals count from 1.
+pub fn by_position<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec<Option<T>>> {
+    let mut slots = Vec::new();
+    slots.resize_with(len, || None);
     for (position, value) in found {
-        let place = usize::try_from(position - 1).map_err(Error::internal)?;
-        if let Some(slot) = places.get_mut(place) {
+        let index = usize::try_from(position - 1).map_err(Error::internal)?;
+        if let Some(slot) = slots.get_mut(index) {
             *slot = Some(value);
         }
     }
-    Ok(places)
+    Ok(slots)
 }
 
 pub fn pixels_of(pixel_ids: impl Iterator<Item = impl Into<String>>) -> Vec<String> {

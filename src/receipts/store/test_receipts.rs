@@ -3,8 +3,8 @@ use sqlx::{PgConnection, query};
 use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
-use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, VisitorId};
 
 pub struct TestReceipt {

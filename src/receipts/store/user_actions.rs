@@ -1,7 +1,7 @@
 use sqlx::{PgConnection, query};
 
+use crate::consent_receipt::user_action::UserAction;
 use crate::error::Result;
-use crate::receipts::user_action::UserAction;
 use crate::types::ids::PixelId;
 
 /// Those of a pixel's choices at these positions that persons made.

@@ -1,5 +1,5 @@
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, query};
+use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
 
@@ -25,4 +25,13 @@ pub async fn end_lease(
         .execute(connection)
         .await?;
     Ok(())
+}
+
+/// Whether a node has had the lease since a time.
+pub async fn has_lease_since(connection: &mut PgConnection, since: DateTime<Utc>) -> Result<bool> {
+    let found = query_scalar!(
+        "SELECT EXISTS (SELECT FROM watch_turn WHERE taken_until >= $1) AS \"is_recent!\"",
+        since
+    );
+    Ok(found.fetch_one(connection).await?)
 }

@@ -160,7 +160,8 @@ pub async fn upsert_plan(
              report_id = CASE WHEN site.host = EXCLUDED.host THEN site.report_id END,
              broken_since = CASE WHEN site.host = EXCLUDED.host THEN site.broken_since END,
              own_verdict = CASE WHEN site.host = EXCLUDED.host THEN site.own_verdict END,
-             own_at = CASE WHEN site.host = EXCLUDED.host THEN site.own_at END",
+             own_at = CASE WHEN site.host = EXCLUDED.host THEN site.own_at END,
+             failures = 0",
         pixel_id.as_str(),
         next_watch_at,
     )
@@ -169,13 +170,21 @@ pub async fn upsert_plan(
     Ok(())
 }
 
+/// A site that is watched now.
+pub struct TakenSite {
+    pub pixel_id: PixelId,
+    /// Runs that have failed since the last report of the service.
+    pub failures: i32,
+}
+
 /// Takes the most overdue site of active accounts' installed pixels, and plans it anew.
 pub async fn take_site(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     next: DateTime<Utc>,
-) -> Result<Option<PixelId>> {
-    let taken = query_scalar!(
+) -> Result<Option<TakenSite>> {
+    let taken = query_as!(
+        TakenSite,
         "UPDATE watch_sites SET next_watch_at = $2
          WHERE pixel_id = (
              SELECT pixel_id FROM watch_sites JOIN pixels USING (pixel_id)
@@ -183,7 +192,7 @@ pub async fn take_site(
              WHERE next_watch_at <= $1 AND host = domain AND status = 'active'
                  AND install_status = 'installed' AND account_id <> $3
              ORDER BY next_watch_at LIMIT 1 FOR UPDATE OF watch_sites SKIP LOCKED)
-         RETURNING pixel_id AS \"pixel_id: PixelId\"",
+         RETURNING pixel_id AS \"pixel_id: PixelId\", failures",
         now,
         next,
         DEMO_ACCOUNT,
@@ -194,15 +203,17 @@ pub async fn take_site(
 }
 
 /// Plans a taken site again.
-pub async fn update_next(
+pub async fn update_plan(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     next_watch_at: DateTime<Utc>,
+    failures: i32,
 ) -> Result<()> {
     query!(
-        "UPDATE watch_sites SET next_watch_at = $2 WHERE pixel_id = $1",
+        "UPDATE watch_sites SET next_watch_at = $2, failures = $3 WHERE pixel_id = $1",
         pixel_id.as_str(),
         next_watch_at,
+        failures,
     )
     .execute(connection)
     .await?;

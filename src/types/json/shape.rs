@@ -17,12 +17,12 @@ const MOST_SUSPECTS: usize = 20;
 pub fn read_json<T: DeserializeOwned>(bytes: &[u8], root: &str) -> Result<T, FieldError> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut json);
-    read.map_err(|error| problem(place(root, error.path()), error.inner()))
+    read.map_err(|error| problem(location(root, error.path()), error.inner()))
 }
 
 pub fn read_value<T: DeserializeOwned>(value: &Value, root: &str) -> Result<T, FieldError> {
     serde_path_to_error::deserialize(value)
-        .map_err(|error| problem(place(root, error.path()), error.inner()))
+        .map_err(|error| problem(location(root, error.path()), error.inner()))
 }
 
 /// As [`read_value`], for types with `#[serde(flatten)]`: they lose the location, so it is searched.
@@ -32,8 +32,8 @@ pub fn read_fields<T: DeserializeOwned>(
 ) -> Result<T, FieldError> {
     read_without(None, fields, root).map_err(|mut found| {
         if found.loc.len() == 1 {
-            let place = culprit::<T>(&found, fields, root);
-            found.loc.extend(place.map(|name| cut(name)));
+            let location = culprit::<T>(&found, fields, root);
+            found.loc.extend(location.map(|name| cut(name)));
         }
         found
     })
@@ -48,7 +48,7 @@ fn read_without<T: DeserializeOwned>(
     let kept = MapDeserializer::new(kept.map(|(name, value)| (name.as_str(), value)));
     let read = serde_path_to_error::deserialize::<_, T>(kept);
     read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
-        problem(place(root, error.path()), error.inner())
+        problem(location(root, error.path()), error.inner())
     })
 }
 
@@ -70,7 +70,7 @@ pub fn unreadable(root: &str, error: &serde_json::Error) -> FieldError {
     problem(vec![root.to_owned()], error)
 }
 
-fn place(root: &str, path: &Path) -> Vec<String> {
+fn location(root: &str, path: &Path) -> Vec<String> {
     let below = path.iter().filter_map(|segment| match segment {
         Segment::Seq { index } => Some(index.to_string()),
         Segment::Map { key } => Some(cut(key)),

@@ -3,15 +3,24 @@
 use std::fmt::Write;
 
 use super::escape::escape;
+use super::gated::GatedLines;
 use super::model::{Page, Report, VisitReport};
-use crate::watch::verdict::{Kind, Leak, Listed};
+use crate::verdict::{Leak, Listed};
+use crate::visit::Visit;
 
+/// On a narrow screen each cell is a line, which begins with the name of its column.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
-color:#1c2130;background:#fff}table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}\
-th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #d5d9e3;\
-overflow-wrap:anywhere}code{font-size:.9em}.leak{color:#a3121f}.silent{color:#14652f}.none{color:#6b4a00}\
-@media(prefers-color-scheme:dark){body{color:#e8eaf2;background:#14161c}th,td{border-color:#3a3f4d}\
-.leak{color:#ff9aa2}.silent{color:#8fe0ab}.none{color:#f1cd85}}";
+color:#1c2130;background:#fff;overflow-wrap:anywhere}\
+table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}\
+th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #d5d9e3}\
+th{white-space:nowrap}td:nth-child(1),td:nth-child(5){min-width:9rem}td:nth-child(2),td:nth-child(3){white-space:nowrap}\
+code{font-size:.9em}.leak{color:#a3121f}.silent{color:#14652f}.none{color:#6b4a00}\
+@media(max-width:45rem){th{display:none}td{display:block;border:0;padding:.1rem 0}td:empty{display:none}\
+td::before{content:attr(data-column) \": \";font-weight:600}tr{display:block;padding:.5rem 0;border-bottom:1px solid #d5d9e3}}\
+@media(prefers-color-scheme:dark){body{color:#e8eaf2;background:#14161c}th,td,tr{border-color:#3a3f4d!important}\
+a{color:#9db7ff}.leak{color:#ff9aa2}.silent{color:#8fe0ab}.none{color:#f1cd85}}";
+
+const COLUMNS: [&str; 6] = ["Host", "Kind", "After", "What", "Caused by", "Line to paste instead"];
 
 pub fn html(report: &Report) -> String {
     let mut text = format!(
@@ -50,25 +59,29 @@ fn page_html(text: &mut String, page: &Page) {
         }
         None => text.push_str("<p>The page has no consent tag.</p>\n"),
     }
+    let lines = page.gated_lines();
     for visit in &page.visits {
-        visit_html(text, visit);
+        visit_html(text, visit, &lines);
     }
 }
 
-fn visit_html(text: &mut String, visit: &VisitReport) {
+fn visit_html(text: &mut String, visit: &VisitReport, lines: &GatedLines<'_>) {
     let (class, verdict) = match (visit.leaks.len(), visit.silent) {
         (0, Some(_)) => ("silent", "silent".to_owned()),
         (0, None) => ("none", "not observed".to_owned()),
         (1, _) => ("leak", "1 leak".to_owned()),
         (count, _) => ("leak", format!("{count} leaks")),
     };
-    let name = visit.visit.name();
-    let _ = writeln!(text, "<h3>{name}: <span class=\"{class}\">{verdict}</span></h3>");
+    let (name, described) = (visit.visit.name(), described(visit.visit));
+    let _ = writeln!(
+        text,
+        "<h3>{name}: <span class=\"{class}\">{verdict}</span></h3>\n<p>{described}</p>"
+    );
     if let Some(reason) = &visit.unobserved {
         let _ = writeln!(text, "<p>Not observed: {}.</p>", escape(reason));
     }
-    leaks_html(text, "Leaks", &visit.leaks);
-    leaks_html(text, "Allowed", &visit.allowed);
+    leaks_html(text, "Leaks", &visit.leaks, lines);
+    leaks_html(text, "Allowed", &visit.allowed, lines);
     listed_html(text, "Still stored after the withdrawal", &visit.kept);
     listed_html(text, "Cookies", &visit.cookies);
     listed_html(text, "Storage", &visit.storage);
@@ -78,15 +91,28 @@ fn visit_html(text: &mut String, visit: &VisitReport) {
     }
 }
 
-fn leaks_html(text: &mut String, title: &str, leaks: &[Leak]) {
+fn described(visit: Visit) -> &'static str {
+    match visit {
+        Visit::Untouched => "The visitor does not choose.",
+        Visit::Declined => "The visitor declines.",
+        Visit::AcceptedThenWithdrawn => {
+            "The visitor accepts and then withdraws the consent; what starts in between is permitted."
+        }
+        Visit::Gpc => "The browser sends Global Privacy Control.",
+        Visit::Returning => "The visitor declines, leaves and opens the page again.",
+        Visit::Blocked => "The consent tag cannot be loaded.",
+    }
+}
+
+fn leaks_html(text: &mut String, title: &str, leaks: &[Leak], lines: &GatedLines<'_>) {
     if leaks.is_empty() {
         return;
     }
-    let _ = writeln!(
-        text,
-        "<h4>{title}</h4>\n<table><tr><th>Host</th><th>Kind</th><th>After</th><th>What</th>\
-         <th>Caused by</th><th>Line to paste instead</th></tr>"
-    );
+    let _ = writeln!(text, "<h4>{title}</h4>\n<table><tr>");
+    for column in COLUMNS {
+        let _ = write!(text, "<th>{column}</th>");
+    }
+    text.push_str("</tr>\n");
     for leak in leaks {
         let what = match &leak.identifier {
             Some(facts) => format!("{} {}: {}", facts.store, facts.name, facts.reason),
@@ -95,32 +121,22 @@ fn leaks_html(text: &mut String, title: &str, leaks: &[Leak]) {
         let cause = leak.initiator.as_ref();
         let cause =
             cause.map_or("unknown".to_owned(), |at| format!("{}, line {}", at.url, at.line));
-        let _ = writeln!(
-            text,
-            "<tr><td>{}</td><td>{}</td><td>{} ms</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+        let line = lines.line(leak);
+        let cells = [
             escape(&leak.host),
-            leak.kind.name(),
-            leak.at_ms,
+            leak.kind.name().to_owned(),
+            format!("{} ms", leak.at_ms),
             escape(&what),
             escape(&cause),
-            remedy(leak).map_or_else(String::new, |line| format!("<code>{}</code>", escape(&line))),
-        );
+            line.map_or_else(String::new, |line| format!("<code>{}</code>", escape(&line))),
+        ];
+        text.push_str("<tr>");
+        for (column, cell) in COLUMNS.into_iter().zip(cells) {
+            let _ = write!(text, "<td data-column=\"{column}\">{cell}</td>");
+        }
+        text.push_str("</tr>\n");
     }
     text.push_str("</table>\n");
-}
-
-/// The gated form of a script or frame.
-pub fn remedy(leak: &Leak) -> Option<String> {
-    let url = escape(&leak.url);
-    match leak.kind {
-        Kind::Script => Some(format!(
-            "<script type=\"text/plain\" data-assent=\"analytics\" src=\"{url}\"></script>"
-        )),
-        Kind::Frame => {
-            Some(format!("<iframe data-assent=\"analytics\" data-src=\"{url}\"></iframe>"))
-        }
-        _ => None,
-    }
 }
 
 fn listed_html(text: &mut String, title: &str, listed: &[Listed]) {

@@ -5,20 +5,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::watch::service::{Service, pixel_of};
-use crate::watch::verdict::{Leak, Listed, VisitVerdict};
-use crate::watch::visit::{Observation, Screenshot, Visit};
-
-/// The limits of every report.
-pub const NOT_COVERED: [&str; 7] = [
-    "What a page does after the observation: each visit lasts some seconds.",
-    "Other networks, countries, devices and browsers: every visit was made from one network with one browser.",
-    "Pages that behave differently for automated browsers: the automation is visible to the page.",
-    "Data that the site's own servers pass on to others.",
-    "Look-ups of names (DNS), also by dns-prefetch.",
-    "Other pages of the site, and what happens after typing or signing in.",
-    "More than 100 addresses of one host and kind, or 1000 in all, in one visit: the first ones are listed.",
-];
+use super::elements::elements_of;
+use super::folder::picture_name;
+use super::gated::GatedLines;
+use crate::browser::tag_service::{Service, pixel_of};
+use crate::verdict::{Leak, Listed, VisitVerdict};
+use crate::visit::{Element, Observation, Screenshot, Visit};
 
 /// The pages of a run, with the browser that visited them.
 pub struct Outcome {
@@ -55,6 +47,9 @@ pub struct Page {
     /// The host of the service, if the page has a tag or one was given.
     pub service: Option<String>,
     pub tag: Option<TagFacts>,
+    /// Elements of the page that loaded leaking scripts and frames.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elements: Vec<Element>,
     pub visits: Vec<VisitReport>,
 }
 
@@ -66,6 +61,9 @@ pub struct TagFacts {
     pub pixel: String,
     /// SHA-256 of the script, lowercase hex.
     pub sha256: Option<String>,
+    /// The purposes for which it asks; missing if its script could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purposes: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -107,7 +105,9 @@ impl Page {
             pixel: pixel_of(&tag.url).unwrap_or_default(),
             url: tag.url,
             sha256: tag.sha256,
+            purposes: tag.purposes,
         });
+        let elements = elements_of(&observations, &verdicts);
         let pictures = observations.into_iter().map(|observation| observation.screenshot);
         let visits = verdicts.into_iter().zip(pictures).map(|(verdict, picture)| {
             let silent = verdict.silent();
@@ -133,7 +133,19 @@ impl Page {
             }
         }
         let service = service.map(|service| service.host.clone());
-        Self { url: url.as_str().to_owned(), service, tag, visits }
+        Self { url: url.as_str().to_owned(), service, tag, elements, visits }
+    }
+
+    /// The lines to paste for its leaks.
+    pub fn gated_lines(&self) -> GatedLines<'_> {
+        let purposes = self.tag.as_ref().map(|tag| tag.purposes.as_slice()).unwrap_or_default();
+        GatedLines::new(purposes, &self.elements)
+    }
+
+    /// Whether all visits were made, observed and silent. A report that is submitted may lack some.
+    fn is_silent(&self) -> bool {
+        let is_made = |visit: &Visit| self.visits.iter().any(|made| made.visit == *visit);
+        Visit::ALL.iter().all(is_made) && self.visits.iter().all(|made| made.silent == Some(true))
     }
 }
 
@@ -155,15 +167,15 @@ impl VisitReport {
 }
 
 impl Report {
-    /// The exit code: 1 if anything leaked, else 2 if any visit was not observed, else 0.
+    /// The exit code: 1 if anything leaked, else 2 if any of the six visits was not observed or is missing, else 0.
     pub fn exit_code(&self) -> u8 {
         let visits = || self.pages.iter().flat_map(|page| &page.visits);
         if visits().any(|visit| !visit.leaks.is_empty()) {
             1
-        } else if visits().any(|visit| visit.silent.is_none()) {
-            2
-        } else {
+        } else if !self.pages.is_empty() && self.pages.iter().all(Page::is_silent) {
             0
+        } else {
+            2
         }
     }
 
@@ -172,7 +184,7 @@ impl Report {
         for (number, page) in self.pages.iter_mut().enumerate() {
             for visit in &mut page.visits {
                 let Some(Screenshot(bytes)) = visit.picture.take() else { continue };
-                let file = format!("{}-{}.png", number + 1, visit.visit.name());
+                let file = picture_name(number + 1, visit.visit);
                 let sha256 = hex::encode(Sha256::digest(&bytes));
                 visit.screenshot = Some(ScreenshotFacts { file: file.clone(), sha256 });
                 pictures.push((file, bytes));
@@ -204,6 +216,57 @@ pub fn sentence(page: &Page, visit: &VisitReport, leak: &Leak) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::format::watch_report::{SCHEMA, VISITS};
+
+    fn report(visits: &[Visit]) -> Report {
+        let silent = visits.iter().map(|visit| VisitReport {
+            silent: Some(true),
+            unobserved: None,
+            ..VisitReport::missing(*visit)
+        });
+        let visits = silent.collect();
+        Report {
+            schema: SCHEMA.to_owned(),
+            program: "1.0.0".to_owned(),
+            time: "2026-03-01T00:00:00.000Z".to_owned(),
+            watcher: String::new(),
+            browser: BrowserFacts { version: String::new(), sandbox: true },
+            seconds: 4.0,
+            not_covered: Vec::new(),
+            pages: vec![Page {
+                url: String::new(),
+                service: None,
+                tag: None,
+                elements: Vec::new(),
+                visits,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_report_is_silent_only_with_all_visits_of_every_page() {
+        assert_eq!(report(&Visit::ALL).exit_code(), 0);
+        for count in 0..Visit::ALL.len() {
+            assert_eq!(report(&Visit::ALL[..count]).exit_code(), 2, "{count} visits");
+        }
+        assert_eq!(report(&[Visit::Untouched; 6]).exit_code(), 2);
+        let mut two_pages = report(&Visit::ALL);
+        two_pages.pages.append(&mut report(&[]).pages);
+        assert_eq!(two_pages.exit_code(), 2);
+        let mut no_page = report(&[]);
+        no_page.pages.clear();
+        assert_eq!(no_page.exit_code(), 2);
+        for silent in [Some(false), None] {
+            let mut unlike = report(&Visit::ALL);
+            unlike.pages[0].visits[5].silent = silent;
+            assert_eq!(unlike.exit_code(), 2, "{silent:?}");
+        }
+    }
+
+    #[test]
+    fn proofs_name_the_same_visits() {
+        assert_eq!(Visit::ALL.map(Visit::name), VISITS);
+    }
 
     /// Run with `UPDATE_SNAPSHOTS=1` after a change of the report.
     #[test]

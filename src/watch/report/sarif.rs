@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::model::{Page, Report, VisitReport, sentence};
-use crate::watch::verdict::{Kind, Leak};
+use super::shortened::REST;
+use crate::verdict::{Kind, Leak};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -48,7 +49,8 @@ pub fn sarif(report: &Report) -> Value {
 
 fn result(page: &Page, visit: &VisitReport, leak: &Leak) -> Value {
     let (uri, line) = match &leak.initiator {
-        Some(initiator) => (initiator.url.as_str(), initiator.line),
+        // An address without the rest is still valid; with an ellipsis it is not.
+        Some(initiator) => (initiator.url.trim_end_matches(REST), initiator.line),
         None => (page.url.as_str(), 1),
     };
     json!({

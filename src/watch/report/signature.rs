@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::proof::format::note::{Signer, Verifier};
+use crate::proof::format::note::{NoteSigner, Verifier};
 use crate::proof::format::watch_report::{JSON, WatchNote, WatchNoteError, text_of_note};
 
 pub const NOTE: &str = "report.note";
@@ -17,7 +17,7 @@ pub enum VerifyError {
     Note(#[from] WatchNoteError),
 }
 
-pub fn sign(signer: &Signer, time: &str, files: &[(String, Vec<u8>)]) -> String {
+pub fn sign(signer: &NoteSigner, time: &str, files: &[(String, Vec<u8>)]) -> String {
     signer.sign(&text_of_note(time, files))
 }
 

@@ -27,11 +27,11 @@ pub struct Bar {
     pub x: usize,
     pub width: usize,
     pub title: Message,
-    pub parts: Vec<Part>,
+    pub segments: Vec<BarSegment>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct BarSegment {
     pub kind: &'static str,
     pub y: i64,
     pub height: i64,
@@ -53,40 +53,40 @@ impl Bars {
         let top = round_up(columns.iter().map(sum).max().unwrap_or(0));
         let (mut bars, mut marks) = (Vec::with_capacity(columns.len()), Vec::new());
         let width = columns.len() * STEP;
-        for (place, column) in columns.into_iter().enumerate() {
-            let x = place * STEP;
+        for (index, column) in columns.into_iter().enumerate() {
+            let x = index * STEP;
             marks.extend(column.mark.map(|title| Mark { x, title }));
             bars.push(Bar {
                 x: x + GAP,
                 width: STEP - 2 * GAP,
                 title: column.title,
-                parts: stack(kinds, column.counts, top),
+                segments: stack(kinds, column.counts, top),
             });
         }
         Self { width, height: HEIGHT, top, bars, marks }
     }
 }
 
-/// Each edge is rounded separately, so that the parts touch and end at their sum.
+/// Each edge is rounded separately, so that the segments touch and end at their sum.
 fn stack<const KINDS: usize>(
     kinds: [&'static str; KINDS],
     counts: [i64; KINDS],
     top: i64,
-) -> Vec<Part> {
+) -> Vec<BarSegment> {
     let scaled = |sum: i64| {
         let scaled = i128::from(sum) * i128::from(HEIGHT) / i128::from(top);
         i64::try_from(scaled).unwrap_or(HEIGHT)
     };
-    let (mut parts, mut sum) = (Vec::new(), 0);
+    let (mut segments, mut sum) = (Vec::new(), 0);
     for (kind, count) in kinds.into_iter().zip(counts) {
         let bottom = scaled(sum);
         sum += count;
         let upper = scaled(sum);
         if upper > bottom {
-            parts.push(Part { kind, y: HEIGHT - upper, height: upper - bottom });
+            segments.push(BarSegment { kind, y: HEIGHT - upper, height: upper - bottom });
         }
     }
-    parts
+    segments
 }
 
 #[cfg(test)]
@@ -103,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_lie_on_each_other_and_the_highest_bar_fits() {
+    fn segments_lie_on_each_other_and_the_highest_bar_fits() {
         let plot = plot(vec![column([2, 6], None), column([0, 1], None), column([0, 0], None)]);
         assert_eq!((plot.width, plot.height, plot.top), (30, 1_000, 8));
-        let parts = plot.bars.iter().map(|bar| &bar.parts[..]).collect::<Vec<_>>();
-        let part = |kind, y, height| Part { kind, y, height };
-        assert_eq!(parts[0], [part("yes", 750, 250), part("no", 0, 750)]);
-        assert_eq!(parts[1], [part("no", 875, 125)]);
-        assert_eq!(parts[2], []);
+        let segments = plot.bars.iter().map(|bar| &bar.segments[..]).collect::<Vec<_>>();
+        let segment = |kind, y, height| BarSegment { kind, y, height };
+        assert_eq!(segments[0], [segment("yes", 750, 250), segment("no", 0, 750)]);
+        assert_eq!(segments[1], [segment("no", 875, 125)]);
+        assert_eq!(segments[2], []);
         assert_eq!(plot.bars.iter().map(|bar| bar.x).collect::<Vec<_>>(), [1, 11, 21]);
         assert_eq!(plot.bars[1].title, Message::plain("[0, 1]"));
     }
@@ -119,7 +119,7 @@ mod tests {
     fn thirds_leave_no_gap_between_them() {
         for counts in [[1, 2], [333, 667], [7, 6], [i64::MAX / 4, i64::MAX / 4]] {
             let plot = plot(vec![column(counts, None)]);
-            let [yes, no] = &plot.bars[0].parts[..] else { panic!("two parts") };
+            let [yes, no] = &plot.bars[0].segments[..] else { panic!("two segments") };
             assert_eq!(no.y + no.height, yes.y, "{counts:?}");
             assert_eq!(yes.y + yes.height, 1_000, "{counts:?}");
         }

@@ -23,11 +23,11 @@ impl Sparkline {
         let top = counts.iter().copied().max().unwrap_or(0).max(1);
         let room = i128::from(HEIGHT - 2 * EDGE);
         let mut points = String::new();
-        for (place, count) in counts.iter().enumerate() {
+        for (index, count) in counts.iter().enumerate() {
             let up = i128::from(*count) * room / i128::from(top);
             let y = i64::try_from(up).map_or(EDGE, |up| HEIGHT - EDGE - up);
             let space = if points.is_empty() { "" } else { " " };
-            let _ = write!(points, "{space}{},{y}", place * STEP);
+            let _ = write!(points, "{space}{},{y}", index * STEP);
         }
         let width = counts.len().saturating_sub(1) * STEP;
         Self { width, height: HEIGHT, points, title }

@@ -12,7 +12,7 @@ use super::kit::form::Form;
 use super::kit::member::{Member, Visitor};
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
-use super::kit::screen::{Place, Screen};
+use super::kit::screen::{NavLocation, Screen};
 use super::kit::words::{role_name, sentence};
 use super::sign_in::{fresh, sign_in_address};
 use crate::accounts::account::Status as AccountStatus;
@@ -35,7 +35,7 @@ pub const PATH: &str = "/oauth/authorize";
 const SCREEN: Screen<'static> = Screen {
     template: "console/authorize.html",
     title: tr("Connect an app"),
-    place: Place::Account,
+    location: NavLocation::Account,
     calls: &[],
 };
 
@@ -84,7 +84,7 @@ async fn answer(member: Member<'_>, client: Client<'_>, form: Form) -> Result<An
     }
     let account_id = form.text("account_id");
     let scope = Scope::parse(&form.text("scope")).ok_or(Error::ScopeNotAllowed)?;
-    match request.allow(oauth, &member.member, &account_id, scope).await {
+    match request.allow(oauth, &member.member, account_id.as_str().into(), scope).await {
         Ok(address) => Ok(Answer::Away(address)),
         Err(error @ (Error::SignInRequired | Error::ScopeNotAllowed | Error::AccountNotActive)) => {
             page(&member, &request, &query, Some((&account_id, scope)), Some(&error)).await
@@ -117,7 +117,9 @@ async fn page(
     chosen: Option<(&str, Scope)>,
     wrong: Option<&Error>,
 ) -> Result<Answer, Refusal> {
-    let memberships = sessions::memberships(&member.app.infra, &member.member).await?;
+    let memberships =
+        sessions::memberships(&member.app.infra.pool, &member.app.infra.outbox, &member.member)
+            .await?;
     let own = member.member.account.account_id.as_str();
     let (account_id, scope) = chosen.unwrap_or((own, proposed_for(member, request.proposed)));
     let account = |membership: &Membership| {

@@ -13,8 +13,8 @@
 //! 2. A template in `templates/console/` that extends `console/layout.html`, with the block `screen`. Its texts are
 //!    translated; those that are made in Rust are a [`Message`](crate::infra::templates::Message). Every
 //!    form has `{% include "console/token.html" %}`. The pages' policy permits styles and scripts in `assets/` only.
-//! 3. For a screen of one site: an entry in [`kit::screen::SITE_SCREENS`], and `Place::Site`. For the account:
-//!    an entry in `ACCOUNT_SCREENS`, and `Place::AccountPart`. A step with a code is a [`kit::proof::Step`].
+//! 3. For a screen of one site: an entry in [`kit::screen::SITE_SCREENS`], and `NavLocation::Site`. For the account:
+//!    an entry in `ACCOUNT_SCREENS`, and `NavLocation::AccountPart`. A step with a code is a [`kit::proof::Step`].
 //! 4. Its routes in [`routes`] below. Screens are not in the API's description, but name the equivalent calls.
 //! 5. Tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
 

@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::http::body::Body;
-use crate::infra::Infra;
 use crate::policies::demo::DemoWish;
 use crate::types::bidi;
 use crate::types::host::SiteHost;
@@ -63,8 +62,8 @@ impl DemoForm {
         Self { domain: take("domain"), controller_name: take("controller_name") }
     }
 
-    pub fn check(&self, infra: &Infra) -> Result<Result<DemoWish, FormProblem>> {
-        let host = match self.host(infra) {
+    pub fn check(&self, own_host: &str) -> Result<Result<DemoWish, FormProblem>> {
+        let host = match self.host(own_host) {
             Ok(host) => host,
             Err(error) => return FormProblem::about_domain(error).map(Err),
         };
@@ -83,9 +82,9 @@ impl DemoForm {
         Ok(Ok(DemoWish { host, controller_name }))
     }
 
-    fn host(&self, infra: &Infra) -> Result<SiteHost> {
+    fn host(&self, own_host: &str) -> Result<SiteHost> {
         let domain = present(Some(&self.domain)).ok_or(Error::DomainRequired)?;
-        SiteHost::parse(domain, &infra.base_host())
+        SiteHost::parse(domain, own_host)
     }
 
     /// The form for another display: without control characters, and no longer than the fields permit.

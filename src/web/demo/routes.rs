@@ -8,6 +8,7 @@ use url::Url;
 use super::form::{DemoForm, FormProblem};
 use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::app::App;
+use crate::config::Config;
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
@@ -37,17 +38,17 @@ described_routes![demo, provision_tag, preview, preview_own];
 #[get("/demo")]
 async fn demo(app: &State<App>) -> PreviewPage {
     // While the database is unavailable, the form is shown without it.
-    let own = own_pixel(&app.infra).await.ok().flatten();
-    let script_url = own.map(|pixel_id| script_url(&app.infra, &pixel_id));
+    let own = own_pixel(&app.infra.pool, &app.infra.base_host()).await.ok().flatten();
+    let script_url = own.map(|pixel_id| script_url(app.infra.base_url(), &pixel_id));
     let content = context! { script_url };
     PreviewPage {
-        page: Page::for_everybody(page(&app.infra, "pages/demo.html", "Demo", content)),
-        tag_origin: tag_origin(&app.infra),
+        page: Page::for_everybody(page(app.infra.base_url(), "pages/demo.html", "Demo", content)),
+        tag_origin: tag_origin(&app.infra.config),
     }
 }
 
-fn script_url(infra: &Infra, pixel_id: &PixelId) -> String {
-    format!("{}/px/{pixel_id}.js", infra.base_url())
+fn script_url(base_url: &str, pixel_id: &PixelId) -> String {
+    format!("{base_url}/px/{pixel_id}.js")
 }
 
 refusals!(ProvisionTagRefusals: [Body<16>, Infra] TooManyRequests { retry_after: 20 });
@@ -69,14 +70,16 @@ refusals!(ProvisionTagRefusals: [Body<16>, Infra] TooManyRequests { retry_after:
 #[post("/demo/provision", data = "<body>")]
 async fn provision_tag(app: &State<App>, _counted: Counted, body: Body<16>) -> Result<Page> {
     let form = DemoForm::read(&body);
-    let wish = match form.check(&app.infra)? {
+    let wish = match form.check(&app.infra.base_host())? {
         Ok(wish) => wish,
-        Err(problem) => return Ok(form_again(&app.infra, &form, &problem)),
+        Err(problem) => return Ok(form_again(app.infra.base_url(), &form, &problem)),
     };
     // Anybody can post any host, so nobody may change the controller's name of a tag in use.
     match provision(&app.infra, wish, Naming::Once).await {
-        Ok(tag) => Ok(result_page(&app.infra, &tag)),
-        Err(error) => Ok(form_again(&app.infra, &form, &FormProblem::about_domain(error)?)),
+        Ok(tag) => Ok(result_page(app.infra.base_url(), &tag)),
+        Err(error) => {
+            Ok(form_again(app.infra.base_url(), &form, &FormProblem::about_domain(error)?))
+        }
     }
 }
 
@@ -91,14 +94,14 @@ impl<'r> FromRequest<'r> for Counted {
     }
 }
 
-fn form_again(infra: &Infra, form: &DemoForm, problem: &FormProblem) -> Page {
+fn form_again(base_url: &str, form: &DemoForm, problem: &FormProblem) -> Page {
     let DemoForm { domain, controller_name } = form.echo();
     let FormProblem { status, error, error_field } = problem;
     let content = context! { domain, controller_name, error, error_field };
-    Page::with_status(*status, page(infra, "pages/demo.html", "Demo", content))
+    Page::with_status(*status, page(base_url, "pages/demo.html", "Demo", content))
 }
 
-fn result_page(infra: &Infra, tag: &DemoTag) -> Page {
+fn result_page(base_url: &str, tag: &DemoTag) -> Page {
     let pixel_id = &tag.configured.pixel_id;
     let title = format!("Demo tag for {}", tag.host);
     let content = context! {
@@ -108,10 +111,10 @@ fn result_page(infra: &Infra, tag: &DemoTag) -> Page {
         pixel_id,
         snippet: &tag.configured.snippet,
         policy_url: &tag.configured.policy_url,
-        preview_url: format!("{}/demo/preview/{pixel_id}", infra.base_url()),
+        preview_url: format!("{base_url}/demo/preview/{pixel_id}"),
         ends_on: tag.ends_at.map(|time| time.format("%Y-%m-%d").to_string()),
     };
-    Page::ok(page(infra, "pages/demo_result.html", &title, content))
+    Page::ok(page(base_url, "pages/demo_result.html", &title, content))
 }
 
 /// A page that may also load the identification tag, which the popup starts after an acceptance.
@@ -147,13 +150,13 @@ async fn preview(app: &State<App>, pixel: &str) -> Result<PreviewPage, Result<Pa
     let site = app.sites.find_text(pixel).await.map_err(Err)?;
     let is_demo = |site: &Site| site.pixel.account_id.as_str() == DEMO_ACCOUNT;
     let served = site.filter(|site| is_demo(site) && site.policy_in_force().is_some());
-    let Some(site) = served else { return Err(Ok(no_preview(&app.infra))) };
+    let Some(site) = served else { return Err(Ok(no_preview(app.infra.base_url()))) };
     let pixel_id = &site.pixel.pixel_id;
-    let script_url = script_url(&app.infra, pixel_id);
+    let script_url = script_url(app.infra.base_url(), pixel_id);
     let content = context! { pixel_id, script_url };
     Ok(PreviewPage {
-        page: Page::ok(page(&app.infra, "pages/demo_preview.html", "Preview", content)),
-        tag_origin: tag_origin(&app.infra),
+        page: Page::ok(page(app.infra.base_url(), "pages/demo_preview.html", "Preview", content)),
+        tag_origin: tag_origin(&app.infra.config),
     })
 }
 
@@ -169,13 +172,13 @@ async fn preview(app: &State<App>, pixel: &str) -> Result<PreviewPage, Result<Pa
 )]
 #[get("/demo/preview")]
 async fn preview_own(app: &State<App>) -> Result<Redirect, Result<Page>> {
-    match own_pixel(&app.infra).await.map_err(Err)? {
+    match own_pixel(&app.infra.pool, &app.infra.base_host()).await.map_err(Err)? {
         Some(pixel_id) => Ok(Redirect::to(format!("/demo/preview/{pixel_id}"))),
-        None => Err(Ok(no_preview(&app.infra))),
+        None => Err(Ok(no_preview(app.infra.base_url()))),
     }
 }
 
-fn no_preview(infra: &Infra) -> Page {
+fn no_preview(base_url: &str) -> Page {
     let content = context! {
         status: 404,
         title: "No such demo tag",
@@ -183,10 +186,10 @@ fn no_preview(infra: &Infra) -> Page {
         step_href: "/demo",
         step_label: "Make a demo tag",
     };
-    Page::with_status(404, page(infra, "pages/error.html", "No such demo tag", content))
+    Page::with_status(404, page(base_url, "pages/error.html", "No such demo tag", content))
 }
 
-fn tag_origin(infra: &Infra) -> String {
-    let url = Url::parse(&infra.config.tag_cdn_base);
+fn tag_origin(config: &Config) -> String {
+    let url = Url::parse(&config.tag_cdn_base);
     url.map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }

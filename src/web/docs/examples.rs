@@ -39,15 +39,15 @@ impl Example {
             show(parameter, given);
         }
         let mut bodies = ["application~1json", "text~1csv"].into_iter();
-        let place = bodies.find_map(|kind| {
-            let place = format!("/requestBody/content/{kind}");
-            operation.pointer(&place).is_some().then_some(place)
+        let pointer = bodies.find_map(|kind| {
+            let pointer = format!("/requestBody/content/{kind}");
+            operation.pointer(&pointer).is_some().then_some(pointer)
         });
-        if let Some(body) = place.and_then(|place| operation.pointer_mut(&place)) {
+        if let Some(body) = pointer.and_then(|pointer| operation.pointer_mut(&pointer)) {
             show(body, self.body);
         }
-        let place = format!("/responses/{}/content/application~1json", self.status);
-        if let Some(answer) = operation.pointer_mut(&place) {
+        let pointer = format!("/responses/{}/content/application~1json", self.status);
+        if let Some(answer) = operation.pointer_mut(&pointer) {
             show(answer, self.answer);
         }
     }

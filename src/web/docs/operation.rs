@@ -25,7 +25,7 @@ pub struct Operation {
 
 #[derive(Debug, Serialize)]
 pub struct Parameter {
-    pub place: String,
+    pub location: String,
     #[serde(flatten)]
     pub field: Field,
 }
@@ -101,7 +101,7 @@ fn is_problem(response: &Value) -> bool {
 
 fn parameter(parameter: &Value) -> Parameter {
     Parameter {
-        place: parameter["in"].as_str().unwrap_or_default().to_owned(),
+        location: parameter["in"].as_str().unwrap_or_default().to_owned(),
         field: Field {
             name: parameter["name"].as_str().unwrap_or_default().to_owned(),
             kind: Kind::of(&parameter["schema"]),

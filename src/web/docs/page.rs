@@ -81,12 +81,12 @@ fn groups(document: &Value) -> Vec<Group> {
     let tags = document["tags"].as_array().into_iter().flatten();
     let mut groups =
         tags.map(group).filter(|group| !group.operations.is_empty()).collect::<Vec<_>>();
-    groups.sort_by_key(|group| place_in(&GROUPS, &group.name));
+    groups.sort_by_key(|group| index_in(&GROUPS, &group.name));
     groups
 }
 
 /// Unknown names come last.
-fn place_in(list: &[&str], name: &str) -> usize {
+fn index_in(list: &[&str], name: &str) -> usize {
     list.iter().position(|listed| *listed == name).unwrap_or(list.len())
 }
 
@@ -102,7 +102,7 @@ fn operations(document: &Value, tag: &Value) -> Vec<Operation> {
         .collect::<Vec<_>>();
     operations.sort_by_key(|operation| {
         let is_for_crawlers = FOR_CRAWLERS.iter().any(|path| operation.path.starts_with(path));
-        (is_for_crawlers, place_in(&FIRST, &operation.id))
+        (is_for_crawlers, index_in(&FIRST, &operation.id))
     });
     operations
 }

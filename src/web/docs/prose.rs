@@ -12,6 +12,6 @@ pub fn prose(text: &Value) -> Vec<Prose> {
     let pieces = text.as_str().unwrap_or_default().split('`').enumerate();
     pieces
         .filter(|(_, piece)| !piece.is_empty())
-        .map(|(place, piece)| Prose { text: piece.to_owned(), is_code: place % 2 == 1 })
+        .map(|(index, piece)| Prose { text: piece.to_owned(), is_code: index % 2 == 1 })
         .collect()
 }

@@ -121,7 +121,7 @@ impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
         };
         let base_url = self.infra.base_url();
         let html = self.description.html(self.form, base_url, |api| {
-            let context = framed(self.infra, title, context! { api });
+            let context = framed(self.infra.base_url(), title, context! { api });
             Template::show(request.rocket(), template, context)
         });
         let html = html.ok_or(Status::InternalServerError)?;

@@ -80,7 +80,7 @@ fn document(app: &App, title: &str, source: String, is_text: bool) -> Document {
         return Either::Right(Text::new(kind, markdown));
     }
     let guide = topics::html(&source);
-    let page = page(&app.infra, "pages/topic.html", title, context! { guide });
+    let page = page(app.infra.base_url(), "pages/topic.html", title, context! { guide });
     Either::Left(Page::for_everybody(page).with_source(markdown))
 }
 

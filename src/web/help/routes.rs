@@ -25,7 +25,7 @@ fn help(app: &State<App>, reader: Reader, query: Query) -> Page {
     let asked = query.present("q").unwrap_or_default();
     let asked = asked.chars().take(LONGEST_SEARCH).collect::<String>();
     let content = context! { articles: search(&asked, reader.language), asked };
-    Page::for_everybody(page(&app.infra, "pages/help.html", tr("Help"), content))
+    Page::for_everybody(page(app.infra.base_url(), "pages/help.html", tr("Help"), content))
 }
 
 #[get("/help/<slug>")]
@@ -33,7 +33,7 @@ fn article(app: &State<App>, reader: Reader, slug: &str) -> Result<Page> {
     let article = Article::find(slug, reader.language).ok_or(Error::NotFound)?;
     let title = article.title.clone();
     let content = context! { body: article.html(), article, others: search("", reader.language) };
-    Ok(Page::for_everybody(page(&app.infra, "pages/help_article.html", &title, content)))
+    Ok(Page::for_everybody(page(app.infra.base_url(), "pages/help_article.html", &title, content)))
 }
 
 #[get("/contact")]
@@ -44,7 +44,7 @@ fn contact(app: &State<App>) -> Page {
         address: &operator.address,
         email: operator.email.as_ref().map(ToString::to_string),
     };
-    Page::for_everybody(page(&app.infra, "pages/contact.html", tr("Contact"), content))
+    Page::for_everybody(page(app.infra.base_url(), "pages/contact.html", tr("Contact"), content))
 }
 
 #[get("/status")]
@@ -69,7 +69,7 @@ async fn status(app: &State<App>) -> Page {
         days: days.collect::<Vec<_>>(),
         checked: Message::Moment(now),
     };
-    Page::ok(page(&app.infra, "pages/status.html", tr("Status"), content)).public()
+    Page::ok(page(app.infra.base_url(), "pages/status.html", tr("Status"), content)).public()
 }
 
 /// The pages that search engines may list (sitemaps.org).

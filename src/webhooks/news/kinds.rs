@@ -5,14 +5,14 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
+use crate::consent_receipt::notice_snapshot::Shown;
+use crate::consent_receipt::receipt::ReceiptEnvelope;
 use crate::contacts::allowance::Allowance;
 use crate::contacts::contact::{Contact, WithdrawnContact};
 use crate::erasure::view::ErasureRequestView;
 use crate::pixels::install_check::InstallView;
 use crate::pixels::install_check::install_state::InstallChange;
 use crate::policies::history::PolicyVersionView;
-use crate::receipts::notice_snapshot::Shown;
-use crate::receipts::receipt::ReceiptEnvelope;
 use crate::silence::view::WatchReportView;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};

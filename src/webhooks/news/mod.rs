@@ -1,17 +1,17 @@
 //! Payloads of events, built from the current state at each attempt, so that contacts that may no
 //! longer be disclosed and deleted objects are not sent.
 
-mod happened;
 pub mod kinds;
 mod on_pixel;
+mod stored_event;
 
 use std::collections::HashMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-pub use self::happened::Happened;
-use self::happened::Subject;
 use self::kinds::{AllowanceNews, News};
+pub use self::stored_event::StoredEvent;
+use self::stored_event::Subject;
 use crate::accounts::find_account;
 use crate::clock::Timestamp;
 use crate::contacts::allowance;
@@ -24,38 +24,38 @@ use crate::types::ids::{AccountId, PixelId};
 const PIXELS_AT_ONCE: usize = 4;
 
 /// The payload of each event; `None` for one that must not be sent. One pixel's events are read together.
-pub async fn of(infra: &Infra, happened: &[Happened]) -> Result<Vec<Option<News>>> {
-    let mut news = happened.iter().map(|_| None).collect::<Vec<_>>();
+pub async fn of(infra: &Infra, events: &[StoredEvent]) -> Result<Vec<Option<News>>> {
+    let mut news = events.iter().map(|_| None).collect::<Vec<_>>();
     let mut by_pixel = HashMap::<&str, Vec<usize>>::new();
-    for (place, event) in happened.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         match event.kind {
-            EventKind::AllowanceReached => news[place] = of_account(infra, event).await?,
-            _ => by_pixel.entry(&event.place).or_default().push(place),
+            EventKind::AllowanceReached => news[index] = of_account(infra, event).await?,
+            _ => by_pixel.entry(&event.partition_key).or_default().push(index),
         }
     }
-    let payloads = by_pixel.into_iter().map(|(pixel_id, places)| async move {
+    let payloads = by_pixel.into_iter().map(|(pixel_id, indexes)| async move {
         let pixel_id = PixelId::from(pixel_id.to_owned());
-        let events = places.iter().map(|&place| &happened[place]).collect::<Vec<_>>();
+        let events = indexes.iter().map(|&index| &events[index]).collect::<Vec<_>>();
         let payloads = on_pixel::news_of(infra, &pixel_id, &events).await?;
-        Ok::<_, Error>(places.into_iter().zip(payloads).collect::<Vec<_>>())
+        Ok::<_, Error>(indexes.into_iter().zip(payloads).collect::<Vec<_>>())
     });
     let payloads = stream::iter(payloads.collect::<Vec<_>>());
     let payloads = payloads.buffer_unordered(PIXELS_AT_ONCE).try_collect::<Vec<_>>().await?;
-    for (place, payload) in payloads.into_iter().flatten() {
-        news[place] = payload;
+    for (index, payload) in payloads.into_iter().flatten() {
+        news[index] = payload;
     }
     Ok(news)
 }
 
-async fn of_account(infra: &Infra, happened: &Happened) -> Result<Option<News>> {
-    let Subject { percent: Some(percent), .. } = happened.subject() else { return Ok(None) };
-    let account_id = AccountId::from(happened.place.clone());
+async fn of_account(infra: &Infra, event: &StoredEvent) -> Result<Option<News>> {
+    let Subject { percent: Some(percent), .. } = event.subject() else { return Ok(None) };
+    let account_id = AccountId::from(event.partition_key.clone());
     let mut connection = infra.pool.acquire().await?;
     let Some(account) = find_account(&mut connection, &account_id).await? else { return Ok(None) };
     let now = infra.clock.now();
     Ok(Some(News::Allowance(AllowanceNews {
         percent,
-        reached_at: Timestamp(happened.occurred_at),
+        reached_at: Timestamp(event.occurred_at),
         allowance: allowance::current(&mut connection, now, &account).await?,
         url: format!("{}/v1/billing/quote", infra.base_url()),
         account_id,

@@ -1,9 +1,11 @@
 use std::collections::HashMap;
 
-use super::happened::{Happened, Subject};
+use sqlx::PgPool;
+
 use super::kinds::{
     ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, SilenceNews, WithdrawnNews,
 };
+use super::stored_event::{StoredEvent, Subject};
 use crate::contacts::contact::{Contact, WithdrawnContact};
 use crate::contacts::list_withdrawn_of;
 use crate::contacts::reading::finding::list_readable;
@@ -15,27 +17,27 @@ use crate::pixels::find_any_pixel;
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::Pixel;
 use crate::policies::history::find_version;
-use crate::receipts::{Placed, list_receipts_at};
+use crate::receipts::{StoredReceipt, list_receipts_at};
 use crate::silence::find_report;
 use crate::types::ids::PixelId;
 
 pub async fn news_of(
     infra: &Infra,
     pixel_id: &PixelId,
-    happened: &[&Happened],
+    events: &[&StoredEvent],
 ) -> Result<Vec<Option<News>>> {
     let pixel = {
         let mut connection = infra.pool.acquire().await?;
         find_any_pixel(&mut connection, pixel_id).await?
     };
-    let Some(pixel) = pixel else { return Ok(happened.iter().map(|_| None).collect()) };
-    let found = Found::of(infra, pixel, happened).await?;
-    let mut news = Vec::with_capacity(happened.len());
-    for event in happened {
+    let Some(pixel) = pixel else { return Ok(events.iter().map(|_| None).collect()) };
+    let found = Found::of(infra, pixel, events).await?;
+    let mut news = Vec::with_capacity(events.len());
+    for event in events {
         let payload = found.contact_or_choice(event);
         news.push(match payload {
             Some(payload) => Some(payload),
-            None => found.rare(infra, event).await?,
+            None => found.rare(&infra.pool, infra.base_url(), event).await?,
         });
     }
     Ok(news)
@@ -46,14 +48,14 @@ struct Found {
     url: String,
     contacts: HashMap<i64, Contact>,
     withdrawn: HashMap<i64, WithdrawnContact>,
-    choices: HashMap<i64, Placed>,
+    choices: HashMap<i64, StoredReceipt>,
 }
 
 impl Found {
-    async fn of(infra: &Infra, pixel: Pixel, happened: &[&Happened]) -> Result<Self> {
+    async fn of(infra: &Infra, pixel: Pixel, events: &[&StoredEvent]) -> Result<Self> {
         let pixel_id = &pixel.pixel_id;
         let ids = |kinds: &[EventKind], id: fn(Subject) -> Option<i64>| {
-            let events = happened.iter().filter(|event| kinds.contains(&event.kind));
+            let events = events.iter().filter(|event| kinds.contains(&event.kind));
             events.filter_map(|event| id(event.subject())).collect::<Vec<_>>()
         };
         let contact_id = |subject: Subject| subject.contact_id;
@@ -82,9 +84,9 @@ impl Found {
         })
     }
 
-    fn contact_or_choice(&self, happened: &Happened) -> Option<News> {
-        let subject = happened.subject();
-        match happened.kind {
+    fn contact_or_choice(&self, event: &StoredEvent) -> Option<News> {
+        let subject = event.subject();
+        match event.kind {
             EventKind::ContactCreated | EventKind::ContactUpdated => {
                 self.contacts.get(&subject.contact_id?).map(|contact| self.contact(contact))
             }
@@ -117,7 +119,7 @@ impl Found {
         })
     }
 
-    fn choice(&self, choice: &Placed) -> News {
+    fn choice(&self, choice: &StoredReceipt) -> News {
         let receipt = &choice.signed.receipt;
         let (visitor_id, receipt_id) = (&receipt.visitor_id, receipt.receipt_id);
         News::Choice(ChoiceNews {
@@ -129,11 +131,16 @@ impl Found {
         })
     }
 
-    async fn rare(&self, infra: &Infra, happened: &Happened) -> Result<Option<News>> {
+    async fn rare(
+        &self,
+        pool: &PgPool,
+        base_url: &str,
+        event: &StoredEvent,
+    ) -> Result<Option<News>> {
         let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
-        let Subject { version, change, request_id, report_id, .. } = happened.subject();
+        let Subject { version, change, request_id, report_id, .. } = event.subject();
         if let Some(version) = version {
-            let policy = find_version(infra, &pixel_id, version).await?;
+            let policy = find_version(pool, base_url, &pixel_id, version).await?;
             let url = format!("{}/consent/configuration", self.url);
             return Ok(
                 policy.map(|policy| News::Policy(PolicyNews { pixel_id, domain, policy, url }))
@@ -142,7 +149,7 @@ impl Found {
         if change.is_none() && request_id.is_none() && report_id.is_none() {
             return Ok(None);
         }
-        let mut connection = infra.pool.acquire().await?;
+        let mut connection = pool.acquire().await?;
         if let Some(change) = change {
             let install = InstallView::read(&mut connection, self.pixel.clone()).await?;
             let url = format!("{}/check", self.url);

@@ -8,9 +8,8 @@ use super::bodies::Made;
 use super::outcome::{Attempted, Outcome};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
-use crate::infra::fetch::post::Destination;
+use crate::infra::fetch::post::{Destination, GuardedPost};
 use crate::webhooks::format::Format;
 use crate::webhooks::input::webhook_id;
 use crate::webhooks::signing::{self, SigningSecret};
@@ -25,13 +24,13 @@ pub struct Target {
 
 impl Target {
     pub async fn find(
-        infra: &Infra,
+        post: &GuardedPost,
         url: &str,
         format: &str,
         secrets: Vec<SigningSecret>,
     ) -> Result<Self> {
         let url = Url::parse(url).map_err(Error::internal)?;
-        Self::at(infra.webhook_post.find(&url).await, format, secrets)
+        Self::at(post.find(&url).await, format, secrets)
     }
 
     pub fn at(

@@ -15,13 +15,13 @@ pub async fn send_due(sender: &Sender) -> Result<()> {
     if sender.infra.shutdown.has_begun() {
         return Ok(());
     }
-    let (claim, known_at) = (Uuid::now_v7(), sender.infra.changes.now());
+    let (claim, known_version) = (Uuid::now_v7(), sender.infra.changes.version());
     for endpoint in claim_due(sender, claim).await? {
         let endpoint_id = endpoint.endpoint_id;
         sender.change_busy(|busy| busy.insert(endpoint_id));
         let sender = sender.clone();
         let work = async move {
-            survived(worker::serve(&sender, endpoint, claim, known_at)).await;
+            survived(worker::serve(&sender, endpoint, claim, known_version)).await;
             sender.change_busy(|busy| busy.remove(&endpoint_id));
         };
         tokio::spawn(work.in_current_span());

@@ -31,7 +31,7 @@ impl Health {
     }
 
     /// Records a success; returns whether the endpoint had seemed down, so that deliveries were postponed.
-    pub fn has_succeeded(&mut self, took: RealTime) -> bool {
+    pub fn record_success(&mut self, took: RealTime) -> bool {
         let seemed_away = self.failures >= MANY_FAILURES;
         (self.failing_since, self.failures) = (None, 0);
         let largest = if took < SOON { LARGEST_WINDOW } else { FIRST_WINDOW };
@@ -39,7 +39,7 @@ impl Health {
         seemed_away
     }
 
-    pub fn has_failed(&mut self, at: DateTime<Utc>) {
+    pub fn record_failure(&mut self, at: DateTime<Utc>) {
         self.failing_since.get_or_insert(at);
         self.failures = self.failures.saturating_add(1);
         self.window = 1;
@@ -82,16 +82,16 @@ mod tests {
         });
         assert_eq!(health.window(), FIRST_WINDOW);
         for _ in 0..20 {
-            assert!(!health.has_succeeded(RealTime::ZERO));
+            assert!(!health.record_success(RealTime::ZERO));
         }
         assert_eq!(health.window(), LARGEST_WINDOW);
-        health.has_succeeded(SOON);
+        health.record_success(SOON);
         assert_eq!(health.window(), FIRST_WINDOW);
         for _ in 0..MANY_FAILURES {
             assert!(!health.seems_away());
-            health.has_failed(DateTime::UNIX_EPOCH);
+            health.record_failure(DateTime::UNIX_EPOCH);
         }
         assert_eq!(health.window(), 1);
-        assert!(health.seems_away() && health.has_succeeded(RealTime::ZERO), "it is back");
+        assert!(health.seems_away() && health.record_success(RealTime::ZERO), "it is back");
     }
 }

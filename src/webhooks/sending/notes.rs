@@ -2,6 +2,7 @@
 
 use std::time::Duration as RealTime;
 
+use sqlx::PgPool;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -11,6 +12,7 @@ use uuid::Uuid;
 use super::bodies::{DATABASE_PAUSE, DATABASE_TIMEOUT};
 use super::health::KnownHealth;
 use super::outcome::Attempted;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::webhooks::store::claims;
@@ -72,7 +74,7 @@ async fn note_all(
 /// Retries while the database is unavailable for some seconds: unrecorded deliveries would be repeated.
 async fn patiently(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let begun = Instant::now();
-    while let Err(error) = note(infra, endpoint_id, ended).await {
+    while let Err(error) = note(&infra.pool, &infra.clock, endpoint_id, ended).await {
         if begun.elapsed() > DATABASE_TIMEOUT || infra.shutdown.has_begun() {
             return Err(error);
         }
@@ -81,13 +83,13 @@ async fn patiently(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<
     Ok(())
 }
 
-async fn note(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
+async fn note(pool: &PgPool, clock: &Clock, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let attempts = || ended.iter().flat_map(|ended| &ended.attempts);
     let mut settled = attempts().filter_map(Attempted::settled).collect::<Vec<_>>();
     settled.sort_unstable_by_key(|settled| settled.seq);
     let not_needed = attempts().filter(|attempted| attempted.is_not_needed());
     let not_needed = not_needed.map(|attempted| &attempted.due).collect::<Vec<_>>();
-    let mut transaction = infra.pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     claims::lock(&mut transaction, endpoint_id).await?;
     if let Some(health) = ended.iter().rev().find_map(|ended| ended.health) {
         let KnownHealth { failing_since, failures, retry_at } = health;
@@ -99,7 +101,7 @@ async fn note(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
         waiting::delete_deliveries(&mut transaction, &not_needed).await?;
     }
     if ended.iter().any(|ended| ended.has_recovered) {
-        waiting::update_due_now(&mut transaction, endpoint_id, infra.clock.now()).await?;
+        waiting::update_due_now(&mut transaction, endpoint_id, clock.now()).await?;
     }
     transaction.commit().await?;
     Ok(())

@@ -69,7 +69,7 @@ impl Attempted {
         let failing_since = self.due.failing_since.unwrap_or(self.at);
         let next = pauses::next_attempt(self.at, failing_since, self.due.attempts + 1);
         Some(Settled {
-            place: self.due.place.clone(),
+            partition_key: self.due.partition_key.clone(),
             seq: self.due.seq,
             attempted_at: self.at,
             is_delivered: self.is_delivered(),

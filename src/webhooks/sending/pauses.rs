@@ -27,8 +27,8 @@ pub fn next_round(now: DateTime<Utc>, failures: i32) -> Option<DateTime<Utc>> {
 }
 
 fn seconds(failures: i32) -> i64 {
-    let place = usize::try_from(failures - 1).unwrap_or_default();
-    PAUSES[place.min(PAUSES.len() - 1)]
+    let index = usize::try_from(failures - 1).unwrap_or_default();
+    PAUSES[index.min(PAUSES.len() - 1)]
 }
 
 /// Adds up to a fifth of random jitter, so that deliveries which failed together are not retried together.

@@ -17,7 +17,7 @@ pub struct PixelQueues {
     pixel_queues: Vec<PixelQueue>,
     /// Queues without a delivery in flight, in sending order.
     free: VecDeque<usize>,
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
     ahead: usize,
 }
 
@@ -46,24 +46,24 @@ impl PixelQueues {
         let mut pixel_queues = Self {
             pixel_queues: Vec::new(),
             free: VecDeque::new(),
-            places: HashMap::new(),
+            indexes: HashMap::new(),
             ahead: FIRST_AHEAD,
         };
         for due in due {
-            let queue = pixel_queues.queue_of(&due.place);
+            let queue = pixel_queues.queue_of(&due.partition_key);
             pixel_queues.pixel_queues[queue].waiting.push_back(Waiting { due, made: None });
         }
         pixel_queues
     }
 
-    fn queue_of(&mut self, place: &str) -> usize {
-        if let Some(&queue) = self.places.get(place) {
+    fn queue_of(&mut self, partition_key: &str) -> usize {
+        if let Some(&queue) = self.indexes.get(partition_key) {
             return queue;
         }
         let queue = self.pixel_queues.len();
         self.pixel_queues.push(PixelQueue { is_free: true, ..PixelQueue::default() });
         self.free.push_back(queue);
-        self.places.insert(place.to_owned(), queue);
+        self.indexes.insert(partition_key.to_owned(), queue);
         queue
     }
 
@@ -122,8 +122,8 @@ impl PixelQueues {
     }
 
     /// Unblocks the queue: its delivery is no longer in flight.
-    pub fn give_back(&mut self, place: &str) {
-        let Some(&queue) = self.places.get(place) else { return };
+    pub fn give_back(&mut self, partition_key: &str) {
+        let Some(&queue) = self.indexes.get(partition_key) else { return };
         if !self.pixel_queues[queue].waiting.is_empty() {
             self.pixel_queues[queue].is_free = true;
             self.free.push_back(queue);
@@ -139,9 +139,9 @@ mod tests {
 
     use super::*;
 
-    fn delivery(place: &str, seq: i64) -> DueDelivery {
+    fn delivery(partition_key: &str, seq: i64) -> DueDelivery {
         DueDelivery {
-            place: place.to_owned(),
+            partition_key: partition_key.to_owned(),
             seq,
             event_id: Uuid::nil(),
             kind: "test".to_owned(),
@@ -153,7 +153,9 @@ mod tests {
     }
 
     fn pixel_queues(due: &[(&str, i64)]) -> PixelQueues {
-        PixelQueues::new(due.iter().map(|&(place, seq)| delivery(place, seq)).collect())
+        PixelQueues::new(
+            due.iter().map(|&(partition_key, seq)| delivery(partition_key, seq)).collect(),
+        )
     }
 
     fn make(pixel_queues: &mut PixelQueues, now: Instant) -> Vec<i64> {
@@ -169,8 +171,8 @@ mod tests {
         let mut pixel_queues = pixel_queues(&[("a", 1), ("a", 2), ("b", 3), ("a", 4)]);
         make(&mut pixel_queues, Instant::now());
         let mut take = |given_back: Option<&str>| {
-            if let Some(place) = given_back {
-                pixel_queues.give_back(place);
+            if let Some(partition_key) = given_back {
+                pixel_queues.give_back(partition_key);
             }
             pixel_queues.take().map(|(due, _)| due.seq)
         };

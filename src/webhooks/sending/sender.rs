@@ -17,14 +17,22 @@ const MAX_AT_ONCE: usize = 256;
 const MAX_SLOW: usize = 512;
 /// After this time a post releases its permit.
 const QUICK: RealTime = RealTime::from_secs(1);
+/// Maximum deliveries to one endpoint per second, so that many events of one account leave the processors to visitors
+/// and to other accounts.
+const MAX_RATE: u32 = 1_000;
 /// Concurrent endpoints of a node, so that a single node does not claim them all.
 const MAX_ENDPOINTS: usize = 1_000;
+
+/// The time that this number of deliveries to an endpoint takes at the maximum rate.
+pub fn least_duration(deliveries: usize) -> RealTime {
+    RealTime::from_secs(deliveries as u64) / MAX_RATE
+}
 
 #[derive(Clone)]
 pub struct Sender {
     pub infra: Infra,
-    pub places: Arc<Semaphore>,
-    slow_places: Arc<Semaphore>,
+    pub permits: Arc<Semaphore>,
+    slow_permits: Arc<Semaphore>,
     /// Endpoints that this node sends to. Claims may lapse too early when the clock jumps ahead.
     busy: Arc<Mutex<HashSet<Uuid>>>,
 }
@@ -33,25 +41,25 @@ impl Sender {
     pub fn new(infra: Infra) -> Self {
         Self {
             infra,
-            places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
-            slow_places: Arc::new(Semaphore::new(MAX_SLOW)),
+            permits: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+            slow_permits: Arc::new(Semaphore::new(MAX_SLOW)),
             busy: Arc::default(),
         }
     }
 
     /// Runs work that holds a permit, released once the work is slow: hanging servers must not block others.
-    pub async fn in_place<T>(
+    pub async fn with_permit<T>(
         &self,
-        place: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
         work: impl Future<Output = T>,
     ) -> T {
         let mut work = pin!(work);
         if let Ok(done) = timeout(QUICK, &mut work).await {
             return done;
         }
-        let slow = self.slow_places.try_acquire();
+        let slow = self.slow_permits.try_acquire();
         // If no slow permit is available, it keeps its own.
-        let _place = slow.is_err().then_some(place);
+        let _permit = slow.is_err().then_some(permit);
         work.await
     }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration as RealTime;
 
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -12,9 +12,9 @@ use super::health::Health;
 use super::notes::{Ended, Notes};
 use super::outcome::Attempted;
 use super::pixel_queues::PixelQueues;
-use super::sender::{CLAIM, Sender};
+use super::sender::{CLAIM, Sender, least_duration};
 use crate::error::{Error, Result};
-use crate::infra::changes::{Moment, Topic};
+use crate::infra::changes::{Topic, Version};
 use crate::infra::fetch::post::Destination;
 use crate::webhooks::body::known_kinds;
 use crate::webhooks::delivery::KEPT_DELIVERIES;
@@ -32,16 +32,21 @@ const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
 const CHECK_INTERVAL: RealTime = RealTime::from_secs(5);
 const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
-/// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_at` is
+/// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_version` is
 /// when the endpoint was read.
-pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, known_at: Moment) {
+pub async fn serve(
+    sender: &Sender,
+    endpoint: ClaimedEndpoint,
+    claim: Uuid,
+    known_version: Version,
+) {
     let (endpoint_id, health) = (endpoint.endpoint_id, Health::of(&endpoint));
     let mut visit = Visit {
         sender,
         endpoint,
         claim,
         health,
-        known_at,
+        known_version,
         claimed_at: Instant::now(),
         found: None,
         because: None,
@@ -64,7 +69,7 @@ struct Visit<'a> {
     endpoint: ClaimedEndpoint,
     claim: Uuid,
     health: Health,
-    known_at: Moment,
+    known_version: Version,
     claimed_at: Instant,
     found: Option<(String, Instant, Destination)>,
     because: Option<PausedBecause>,
@@ -82,18 +87,24 @@ impl Visit<'_> {
             if due.is_empty() {
                 return Ok(());
             }
-            let secrets = open_secrets(infra, &mut connection, id).await?;
+            let secrets =
+                open_secrets(&infra.clock, &infra.webhook_encryptor, &mut connection, id).await?;
             drop(connection);
             if secrets.is_empty() {
                 return self.pause(PausedBecause::SecretLost).await;
             }
             self.untidied += due.len();
+            let next_at = Instant::now() + least_duration(due.len());
             let target = Arc::new(self.target(secrets).await?);
             let goes_on = self.send(&target, due).await?;
             if let Some(because) = self.because {
                 return self.pause(because).await;
             }
-            if !goes_on || !self.is_ours().await? {
+            if !goes_on {
+                return Ok(());
+            }
+            sleep_until(next_at).await;
+            if !self.is_ours().await? {
                 return Ok(());
             }
             if self.untidied > MOST_UNTIDIED {
@@ -116,7 +127,7 @@ impl Visit<'_> {
         {
             return Target::at(Ok(destination.clone()), format, secrets);
         }
-        let target = Target::find(&self.sender.infra, url, format, secrets).await?;
+        let target = Target::find(&self.sender.infra.webhook_post, url, format, secrets).await?;
         let destination = target.destination.clone().ok();
         self.found = destination.map(|found| (url.clone(), Instant::now(), found));
         Ok(target)
@@ -156,7 +167,7 @@ impl Visit<'_> {
                 return Ok(goes_on);
             }
             let done = finished(under_way).await?;
-            done.iter().for_each(|attempted| pixel_queues.give_back(&attempted.due.place));
+            done.iter().for_each(|attempted| pixel_queues.give_back(&attempted.due.partition_key));
             goes_on &= self.note(notes, done).await;
             if self.claimed_at.elapsed() > EXTENDED_AFTER {
                 goes_on &= self.extend().await?;
@@ -167,7 +178,7 @@ impl Visit<'_> {
     /// Whether nothing of the account has changed since the endpoint was read.
     fn is_current(&self) -> bool {
         let (changes, account_id) = (&self.sender.infra.changes, self.endpoint.account_id.as_str());
-        changes.is_current(self.known_at, [changes.slot(Topic::Account(account_id))])
+        changes.is_current(self.known_version, [changes.slot(Topic::Account(account_id))])
     }
 
     async fn start(
@@ -177,13 +188,13 @@ impl Visit<'_> {
         under_way: &mut JoinSet<Attempted>,
     ) -> Result<()> {
         while under_way.len() < self.health.window() && pixel_queues.has_next() {
-            let places = self.sender.places.clone();
+            let permits = self.sender.permits.clone();
             // With posts in flight it does not wait for a permit, because it must handle their results.
-            let place = match under_way.is_empty() {
-                true => places.acquire_owned().await.ok(),
-                false => places.try_acquire_owned().ok(),
+            let permit = match under_way.is_empty() {
+                true => permits.acquire_owned().await.ok(),
+                false => permits.try_acquire_owned().ok(),
             };
-            let Some(place) = place else { return Ok(()) };
+            let Some(permit) = permit else { return Ok(()) };
             if !pixel_queues.is_made(Instant::now()) {
                 self.make(target, pixel_queues).await?;
             }
@@ -191,7 +202,7 @@ impl Visit<'_> {
             let (sender, target) = (self.sender.clone(), Arc::clone(target));
             let attempt = async move {
                 let _held = sender.infra.shutdown.hold();
-                sender.in_place(place, attempt(&sender.infra.clock, &target, due, body)).await
+                sender.with_permit(permit, attempt(&sender.infra.clock, &target, due, body)).await
             };
             under_way.spawn(attempt.in_current_span());
         }
@@ -217,9 +228,9 @@ impl Visit<'_> {
         for attempted in &done {
             infra.metrics.webhooks.count(attempted.result());
             if attempted.is_delivered() {
-                has_recovered |= self.health.has_succeeded(attempted.took);
+                has_recovered |= self.health.record_success(attempted.took);
             } else if attempted.has_failed() {
-                self.health.has_failed(attempted.at);
+                self.health.record_failure(attempted.at);
             }
         }
         let now = infra.clock.now();
@@ -243,13 +254,14 @@ impl Visit<'_> {
     /// Extends the claim; `false` if this run has lost it.
     async fn extend(&mut self) -> Result<bool> {
         let infra = &self.sender.infra;
-        let (until, known_at) = (infra.clock.now() + CLAIM, infra.changes.now());
+        let (until, known_version) = (infra.clock.now() + CLAIM, infra.changes.version());
         let mut connection = infra.pool.acquire().await?;
         let id = self.endpoint.endpoint_id;
         let Some(extended) = claims::extend(&mut connection, id, self.claim, until).await? else {
             return Ok(false);
         };
-        (self.endpoint, self.known_at, self.claimed_at) = (extended, known_at, Instant::now());
+        (self.endpoint, self.known_version, self.claimed_at) =
+            (extended, known_version, Instant::now());
         Ok(true)
     }
 

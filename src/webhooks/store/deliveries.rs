@@ -8,7 +8,7 @@ use crate::error::Result;
 pub struct Delivery {
     pub event_id: Uuid,
     pub kind: String,
-    pub place: String,
+    pub partition_key: String,
     pub occurred_at: DateTime<Utc>,
     pub attempts: i32,
     pub attempted_at: Option<DateTime<Utc>>,
@@ -26,7 +26,7 @@ pub async fn list_attempted(
 ) -> Result<Vec<Delivery>> {
     let deliveries = query_as!(
         Delivery,
-        "SELECT event_id, kind, pixel_id AS place, occurred_at, attempts, attempted_at,
+        "SELECT event_id, kind, pixel_id AS partition_key, occurred_at, attempts, attempted_at,
              next_attempt_at, delivered_at, status, answer, failure
          FROM webhook_deliveries WHERE endpoint_id = $1 AND attempted_at IS NOT NULL
          ORDER BY attempted_at DESC, seq DESC LIMIT $2",
@@ -111,7 +111,7 @@ pub async fn insert_attempted(
         "INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject, occurred_at,
              attempts, attempted_at, delivered_at, status, answer, failure)
          VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)",
-        due.place,
+        due.partition_key,
         endpoint_id,
         due.event_id,
         due.kind,
@@ -143,7 +143,8 @@ pub async fn find_attempted(
 ) -> Result<Option<DueDelivery>> {
     let delivery = query_as!(
         DueDelivery,
-        "SELECT pixel_id AS place, seq, event_id, kind, subject, occurred_at, attempts, failing_since
+        "SELECT pixel_id AS partition_key, seq, event_id, kind, subject, occurred_at, attempts,
+             failing_since
          FROM webhook_deliveries
          WHERE endpoint_id = $1 AND event_id = $2 AND attempted_at IS NOT NULL",
         endpoint_id,

@@ -9,7 +9,7 @@ use crate::infra::events::delete_events_at;
 #[derive(Clone)]
 pub struct DueDelivery {
     /// The pixel, or the account for an event of the whole account.
-    pub place: String,
+    pub partition_key: String,
     pub seq: i64,
     pub event_id: Uuid,
     pub kind: String,
@@ -20,7 +20,7 @@ pub struct DueDelivery {
 }
 
 pub struct Settled {
-    pub place: String,
+    pub partition_key: String,
     pub seq: i64,
     pub attempted_at: DateTime<Utc>,
     pub is_delivered: bool,
@@ -58,7 +58,8 @@ pub async fn list_due(
 ) -> Result<Vec<DueDelivery>> {
     let due = query_as!(
         DueDelivery,
-        "SELECT pixel_id AS place, seq, event_id, kind, subject, occurred_at, attempts, failing_since
+        "SELECT pixel_id AS partition_key, seq, event_id, kind, subject, occurred_at, attempts,
+             failing_since
          FROM webhook_deliveries
          WHERE endpoint_id = $1 AND next_attempt_at <= $3 AND kind = ANY($2)
          ORDER BY seq LIMIT $4",
@@ -74,7 +75,7 @@ pub async fn list_due(
 
 /// Stores the results of attempts, except for deliveries that have meanwhile arrived by another attempt.
 pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) -> Result<()> {
-    let places = settled.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
+    let partition_keys = settled.iter().map(|one| one.partition_key.as_str()).collect::<Vec<_>>();
     let seqs = settled.iter().map(|one| one.seq).collect::<Vec<_>>();
     let times = settled.iter().map(|one| one.attempted_at).collect::<Vec<_>>();
     let delivered = settled.iter().map(|one| one.is_delivered).collect::<Vec<_>>();
@@ -96,7 +97,7 @@ pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) 
                  failure)
          WHERE delivery.pixel_id = settled.pixel_id AND delivery.seq = settled.seq
              AND delivery.next_attempt_at IS NOT NULL",
-        &places as &[&str],
+        &partition_keys as &[&str],
         &seqs,
         &times,
         &delivered,
@@ -114,9 +115,10 @@ pub async fn delete_deliveries(
     connection: &mut PgConnection,
     deliveries: &[&DueDelivery],
 ) -> Result<()> {
-    let places = deliveries.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
+    let partition_keys =
+        deliveries.iter().map(|one| one.partition_key.as_str()).collect::<Vec<_>>();
     let seqs = deliveries.iter().map(|one| one.seq).collect::<Vec<_>>();
-    delete_events_at(connection, &places, &seqs).await
+    delete_events_at(connection, &partition_keys, &seqs).await
 }
 
 /// Makes all failed deliveries due at once, because the endpoint responds again. Unattempted events

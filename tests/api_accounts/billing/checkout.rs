@@ -98,7 +98,7 @@ async fn the_provider_is_asked_in_its_own_wire_format() {
 }
 
 #[tokio::test]
-async fn a_configured_price_takes_the_place_of_the_inline_one() {
+async fn a_configured_price_replaces_the_inline_one() {
     let shop = Shop::open_with(&[("STRIPE_PRICE_ID", "price_1Monthly")]).await;
     let ann = shop.app.account("ann@example.com").await;
     shop.checkout(&ann).await.expect(200);
@@ -272,7 +272,7 @@ async fn stall(fault: Fault) {
 }
 
 #[tokio::test]
-async fn a_provider_whose_certificate_nobody_vouches_for_is_never_told_the_key() {
+async fn a_provider_whose_certificate_nobody_vouches_for_never_receives_the_key() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());

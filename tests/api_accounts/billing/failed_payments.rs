@@ -30,7 +30,7 @@ fn mails(email: &str) -> Vec<Mail> {
     all.into_iter().filter(|mail| mail.subject().contains("payment")).collect()
 }
 
-async fn are_told(email: &str, count: usize) -> Vec<Mail> {
+async fn are_sent(email: &str, count: usize) -> Vec<Mail> {
     for _ in 0..400 {
         if mails(email).len() >= count {
             break;
@@ -45,7 +45,7 @@ async fn are_told(email: &str, count: usize) -> Vec<Mail> {
 }
 
 #[tokio::test]
-async fn a_failed_payment_is_told_once_however_often_it_is_reported() {
+async fn a_failed_payment_is_mailed_once_however_often_it_is_reported() {
     let shop = shop().await;
     let (ann, bought) = subscriber(&shop).await;
     let invoice = shop.provider.renew(&bought.subscription);
@@ -55,7 +55,7 @@ async fn a_failed_payment_is_told_once_however_often_it_is_reported() {
     for answer in futures_util::future::join_all(deliveries).await {
         assert_eq!(answer.expect(200), json!({"received": true}));
     }
-    let mail = are_told(&ann.email, 1).await.remove(0);
+    let mail = are_sent(&ann.email, 1).await.remove(0);
     assert_eq!(mail.subject(), "A payment for your Assent account has failed");
     for part in [mail.text(), mail.html()] {
         let part = part.replace("&#x2F;", "/");
@@ -68,14 +68,14 @@ async fn a_failed_payment_is_told_once_however_often_it_is_reported() {
     // The provider tries again, and fails again.
     shop.provider.fail_payment(&invoice, None);
     shop.report(FAILED, &invoice).await;
-    are_told(&ann.email, 1).await;
+    are_sent(&ann.email, 1).await;
     // Another month is other news.
     shop.provider.pay_invoice(&invoice);
     shop.report(PAID, &invoice).await;
     let next = shop.provider.renew(&bought.subscription);
     shop.provider.fail_payment(&next, None);
     shop.report(FAILED, &next).await;
-    let mails = are_told(&ann.email, 2).await;
+    let mails = are_sent(&ann.email, 2).await;
     assert!(mails[1].text().contains("not retried automatically"), "{}", mails[1].text());
 }
 
@@ -89,11 +89,11 @@ async fn a_report_that_comes_after_the_payment_tells_nobody() {
     shop.provider.pay_invoice(&invoice);
     shop.report(PAID, &invoice).await;
     assert_eq!(shop.deliver(&late).await.status, 200);
-    are_told(&ann.email, 0).await;
+    are_sent(&ann.email, 0).await;
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_what_is_no_subscription_of_ours_or_has_ended_or_not_begun() {
+async fn nobody_is_notified_of_what_is_no_subscription_of_ours_or_has_ended_or_not_begun() {
     let shop = shop().await;
     let (ann, bought) = subscriber(&shop).await;
     let asked = shop.provider.received().len();
@@ -111,7 +111,7 @@ async fn nobody_is_told_of_what_is_no_subscription_of_ours_or_has_ended_or_not_b
         shop.report(FAILED, &invoice).await;
     }
     shop.report(DELETED, &bought.subscription).await;
-    are_told(&ann.email, 0).await;
+    are_sent(&ann.email, 0).await;
 }
 
 #[tokio::test]
@@ -123,9 +123,9 @@ async fn a_provider_that_is_away_is_asked_to_report_again() {
     shop.provider.fail_next(&[Fault::Status(500)]);
     let event = shop.provider.event(FAILED, &invoice);
     assert_eq!(shop.deliver(&event).await.status, 502);
-    are_told(&ann.email, 0).await;
+    are_sent(&ann.email, 0).await;
     assert_eq!(shop.deliver(&event).await.status, 200);
-    are_told(&ann.email, 1).await;
+    are_sent(&ann.email, 1).await;
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn older_versions_of_the_interface_are_understood() {
     let invoice = shop.provider.renew(&bought.subscription);
     shop.provider.fail_payment(&invoice, None);
     shop.report(FAILED, &invoice).await;
-    are_told(&ann.email, 1).await;
+    are_sent(&ann.email, 1).await;
 }
 
 #[tokio::test]
@@ -152,8 +152,8 @@ async fn an_owner_who_turned_the_mail_off_or_is_suspended_is_not_notified() {
         shop.provider.fail_payment(&invoice, None);
         shop.report(FAILED, &invoice).await;
     }
-    are_told(&off.email, 0).await;
-    are_told(&held.email, 0).await;
+    are_sent(&off.email, 0).await;
+    are_sent(&held.email, 0).await;
 }
 
 #[tokio::test]

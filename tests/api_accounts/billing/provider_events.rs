@@ -60,7 +60,7 @@ async fn other_types_are_acknowledged_whatever_their_shape() {
 #[tokio::test]
 async fn events_without_a_type_and_handled_events_must_be_well_formed() {
     let shop = Shop::open().await;
-    for (body, place) in [
+    for (body, location) in [
         (r#"{"id":"evt_1","object":"event"}"#, &["body", "type"][..]),
         (r#"{"type":7}"#, &["body", "type"]),
         (r#"{"type":"checkout.session.completed"}"#, &["body", "data"]),
@@ -69,7 +69,7 @@ async fn events_without_a_type_and_handled_events_must_be_well_formed() {
         (r#"["ping"]"#, &["body"]),
         ("ping", &["body"]),
     ] {
-        Answer::of(shop.delivery(body)).await.invalid(place);
+        Answer::of(shop.delivery(body)).await.invalid(location);
     }
 }
 

@@ -188,7 +188,7 @@ async fn a_method_that_is_not_offered_is_refused_on_contacts_and_quote_too() {
 }
 
 #[tokio::test]
-async fn whoami_and_quote_tell_what_is_left_of_the_allowance() {
+async fn whoami_and_quote_report_what_is_left_of_the_allowance() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "shop.example").await;

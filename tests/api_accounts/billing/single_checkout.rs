@@ -101,7 +101,7 @@ async fn many_checkouts_of_one_account_at_once_open_one_session() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn checkouts_at_once_that_the_provider_refuses_are_all_told_so() {
+async fn checkouts_at_once_that_the_provider_refuses_are_all_refused() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
     // Each refused attempt is given up while others are about to go on with it.

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use assent::types::ids::AccountId;
 use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -154,7 +155,7 @@ impl Scene {
     async fn operate(&self, suspend: bool) {
         let (database, clock) = (&self.app.database, self.app.clock.clone());
         let infra = crate::support::server::infra(database, clock, &[]);
-        let id = &self.ann.account_id;
+        let id = &AccountId::from(self.ann.account_id.clone());
         match suspend {
             true => assent::accounts::operator::suspend(&infra, id).await.unwrap(),
             false => assent::accounts::operator::resume(&infra, id).await.unwrap(),

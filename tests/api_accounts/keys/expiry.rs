@@ -40,7 +40,7 @@ async fn rounds(app: &App, by: Duration) {
     }
 }
 
-fn told(email: &str) -> Vec<Mail> {
+fn sent(email: &str) -> Vec<Mail> {
     let all = MailServer::shared().everything(email);
     all.into_iter().filter(|mail| mail.subject().contains("expires on")).collect()
 }
@@ -119,7 +119,7 @@ async fn expired_keys_leave_room_and_are_noted_in_the_activity_log() {
 }
 
 #[tokio::test]
-async fn the_owner_is_told_once_seven_days_before_unless_such_mails_are_off() {
+async fn the_owner_is_notified_once_seven_days_before_unless_such_mails_are_off() {
     let app = App::spawn_with_mail().await;
     let _other = app.another_node(&[("SMTP_URL", &MailServer::shared().url)]).await;
     let [ann, bob] = [fresh_address("ann"), fresh_address("bob")];
@@ -130,23 +130,23 @@ async fn the_owner_is_told_once_seven_days_before_unless_such_mails_are_off() {
     let off = json!({"key_expiring": false});
     app.call(Method::PATCH, "/v1/account/mails", &bob.key, off).await.expect(200);
     rounds(&app, Duration::days(12)).await;
-    assert!(told(&ann.email).is_empty(), "a key for a week is too short");
+    assert!(sent(&ann.email).is_empty(), "a key for a week is too short");
     rounds(&app, Duration::days(1)).await;
     for _ in 0..400 {
-        if !told(&ann.email).is_empty() {
+        if !sent(&ann.email).is_empty() {
             break;
         }
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
     rounds(&app, Duration::days(1)).await;
-    let mails = told(&ann.email);
+    let mails = sent(&ann.email);
     assert_eq!(mails.len(), 1);
     assert_eq!(mails[0].subject(), "A key for your Assent account expires on 30 March 2026");
     for fact in [&key[..12], "CI", "30 March 2026, 12:00 UTC"] {
         assert!(mails[0].text().contains(fact), "{fact}: {}", mails[0].text());
     }
     assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
-    assert!(told(&bob.email).is_empty());
+    assert!(sent(&bob.email).is_empty());
 }
 
 #[tokio::test]

@@ -154,7 +154,7 @@ async fn whoami_requires_a_valid_key() {
 }
 
 #[tokio::test]
-async fn a_key_of_one_changed_letter_is_invalid() {
+async fn a_key_with_one_changed_character_is_invalid() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let last = if ann.key.ends_with('a') { "b" } else { "a" };

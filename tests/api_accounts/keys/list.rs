@@ -263,7 +263,7 @@ async fn is_last_used(app: &App, prefix: &str, when: Value) {
 }
 
 #[tokio::test]
-async fn when_a_key_was_last_used_is_told_to_the_hour_for_one_write_an_hour() {
+async fn when_a_key_was_last_used_is_shown_to_the_hour_for_one_write_an_hour() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let writes = "CREATE TABLE writes (n serial);

@@ -205,7 +205,7 @@ async fn many_networks_do_not_lock_out_a_browser_that_has_signed_in_before() {
     assert_eq!(admitted(&app, networks, &other).await, 40);
     assert_eq!(ask(&mut known, owners, &other).await.status, 429);
     // A forged cookie is ignored.
-    let forged = cookie.replacen(|letter: char| letter.is_ascii_lowercase(), "Q", 1);
+    let forged = cookie.replacen(|character: char| character.is_ascii_lowercase(), "Q", 1);
     for cookie in [forged, cookie[..cookie.len() - 1].to_owned(), "x".repeat(3_000)] {
         let mut forger = Browser::new(&app);
         forger.cookies.insert("assent-browser".to_owned(), cookie);

@@ -1,6 +1,6 @@
 import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, sendGpc, settle, Shop, state, test } from '../support/fixtures';
-import { cookiebot, KLARO, oneTrust, VANILLA } from '../support/consent-tools';
+import { cookiebot, klaro, KLARO, oneTrust, vanilla, VANILLA, vanilla2 } from '../support/consent-tools';
 import { readLog } from '../support/integrator';
 
 /** Pages that are marked up for another consent tool, with `data-assent-compat` on the tag. */
@@ -129,7 +129,10 @@ const setCookies = (page: Page, shop: Shop, cookies: Record<string, string>): Pr
 
 const CLOSED = { OptanonAlertBoxClosed: '2025-11-27T09:00:00.000Z' };
 
-const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean][] = [
+/** Names the services of Klaro. */
+const SERVICES = 'matomo=analytics youtube=resolution';
+
+const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean, compat?: string][] = [
   ['a refusal of Cookiebot', { CookieConsent: cookiebot(false, false, false) }, true],
   ['the short refusal of Cookiebot', { CookieConsent: '0' }, true],
   ['an implied refusal of Cookiebot, which is none', { CookieConsent: cookiebot(false, false, false, 'implied') }, false],
@@ -139,14 +142,30 @@ const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean
   ['the defaults of OneTrust before an answer', { OptanonConsent: oneTrust({ C0001: 1, C0002: 0, C0003: 0, C0004: 0 }) }, false],
   ['an acceptance of OneTrust', { OptanonConsent: oneTrust({ C0001: 1, C0002: 1, C0003: 1, C0004: 1 }), ...CLOSED }, false],
   ['a partial acceptance of OneTrust', { OptanonConsent: oneTrust({ C0001: 1, C0002: 1, C0003: 0, C0004: 0 }), ...CLOSED }, false],
+  ['a refusal of vanilla-cookieconsent 3', { cc_cookie: vanilla('necessary') }, true],
+  ['a partial acceptance of vanilla-cookieconsent 3', { cc_cookie: vanilla('necessary', 'analytics') }, false],
+  ['a refusal of vanilla-cookieconsent 2', { cc_cookie: vanilla2('necessary') }, true],
+  ['a partial acceptance of vanilla-cookieconsent 2', { cc_cookie: vanilla2('necessary', 'analytics') }, false],
+  ['a refusal of Klaro', { klaro: klaro({ youtube: false, matomo: false }) }, true, SERVICES],
+  ['a partial acceptance of Klaro', { klaro: klaro({ youtube: true, matomo: false }) }, false, SERVICES],
+  // A service without a purpose counts as a required one.
+  ['a refusal of Klaro of all services that are named', { klaro: klaro({ youtube: true, matomo: false }) }, true, 'matomo=analytics'],
+  [
+    'a refusal of Cookiebot beside partial acceptances of others',
+    { CookieConsent: '0', cc_cookie: vanilla('necessary', 'analytics'), klaro: klaro({ youtube: true, matomo: false }) },
+    true,
+    SERVICES,
+  ],
   ['nonsense', { cc_cookie: '{', klaro: '%7B%22', CookieConsent: '{', OptanonConsent: 'groups=', ...CLOSED }, false],
 ];
 
-for (const [what, cookies, isRefusal] of STORED) {
+for (const [what, cookies, isRefusal, compat] of STORED) {
   test(`${what}: ${isRefusal ? 'counts as a decline, without a question' : 'the visitor is asked, and nothing is permitted'}`, async ({ page, shop }) => {
     await setCookies(page, shop, cookies);
-    const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="statistics">${note('statistics')}</script>`;
-    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop) }));
+    const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="statistics">${note('statistics')}</script>
+      <script type="text/plain" data-category="analytics">${note('analytics')}</script>
+      <script type="text/plain" data-name="matomo">${note('matomo')}</script>`;
+    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop, compat) }));
     if (isRefusal) {
       await expect(popup(page).wayBack).toBeVisible();
       await expect(popup(page).banner).toBeHidden();
@@ -171,18 +190,20 @@ const answerVanilla = async (page: Page, shop: Shop, accepted: string, name = 'c
   await page.waitForFunction((name) => (window as any).done && document.cookie.includes(`${name}=`), name);
 };
 
-const answerKlaro = async (page: Page, shop: Shop, accepts: boolean, storageMethod = 'cookie', name = 'klaro'): Promise<void> => {
+/** Accepts or refuses all services, or accepts those that are named. */
+const answerKlaro = async (page: Page, shop: Shop, accepted: boolean | string[], storageMethod = 'cookie', name = 'klaro'): Promise<void> => {
   await shop.putScript('/klaro.js', KLARO);
   const head = `<script>window.klaroConfig = { storageName: '${name}', storageMethod: '${storageMethod}', translations: { en: {} }, services: [
       { name: 'session', purposes: ['needed'], required: true }, { name: 'matomo', purposes: ['statistics'] }, { name: 'youtube', purposes: ['media'] }] };</script>
     <script src="/klaro.js"></script>`;
   await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
   await page.waitForFunction(() => (window as any).klaro?.getManager);
-  await page.evaluate((accepts) => {
+  await page.evaluate((accepted) => {
     const manager = (window as any).klaro.getManager((window as any).klaroConfig);
-    manager.changeAll(accepts);
+    manager.changeAll(accepted === true);
+    for (const service of Array.isArray(accepted) ? accepted : []) manager.updateConsent(service, true);
     manager.saveAndApplyConsents();
-  }, accepts);
+  }, accepted);
   await page.waitForFunction((name) => document.cookie.includes(`${name}=`) || localStorage.getItem(name), name);
 };
 
@@ -197,7 +218,7 @@ const TOOLS: [string, (page: Page, shop: Shop, accepts: boolean) => Promise<void
 
 for (const [tool, answer] of TOOLS) {
   const renamed = tool.includes('another name') ? `" data-assent-compat-cookie="${RENAMED}` : '';
-  const compat = `matomo=analytics youtube=resolution${renamed}`;
+  const compat = `${SERVICES}${renamed}`;
 
   test(`a refusal that ${tool} itself has stored counts as a decline`, async ({ page, shop }) => {
     await answer(page, shop, false);
@@ -220,6 +241,66 @@ for (const [tool, answer] of TOOLS) {
     await settle(page);
     expect(await ran(page)).toEqual([]);
     expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+  });
+}
+
+/** A visitor who has permitted statistics to a tool, and nothing else. */
+const PARTIAL: [string, (page: Page, shop: Shop) => Promise<void>][] = [
+  ['vanilla-cookieconsent', (page, shop) => answerVanilla(page, shop, "['analytics']")],
+  ['Klaro', (page, shop) => answerKlaro(page, shop, ['matomo'])],
+  ['Klaro, set to local storage,', (page, shop) => answerKlaro(page, shop, ['matomo'], 'localStorage')],
+];
+
+for (const [tool, answer] of PARTIAL) {
+  test(`a partial acceptance that ${tool} itself has stored permits nothing, and only the visitor’s answer here counts`, async ({ page, shop }) => {
+    await answer(page, shop);
+    const body = `<h1>x</h1><script type="text/plain" data-category="analytics">${note('analytics')}</script>
+      <script type="text/plain" data-name="matomo">${note('matomo')}</script>
+      <script type="text/plain" data-category="marketing">${note('marketing')}</script>
+      <script type="text/plain" data-name="youtube">${note('youtube')}</script>`;
+    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop, SERVICES) }));
+    await expect(popup(page).banner).toBeVisible();
+    await settle(page);
+    expect(await ran(page)).toEqual([]);
+    expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+    expect(await readLog(shop.base, shop.pixel)).toEqual([]);
+    // The answer that the tool has stored is still there, and does not add to that of the visitor.
+    await page.evaluate(() => (window as any).assent.accept(['resolution']));
+    await expect.poll(() => ran(page)).toEqual(['marketing', 'youtube']);
+    await page.reload();
+    await expect.poll(() => ran(page)).toEqual(['marketing', 'youtube']);
+    expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['resolution'] });
+    await page.evaluate(() => (window as any).assent.decline());
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await settle(page);
+    expect(await ran(page)).toEqual([]);
+    expect(await state(page)).toMatchObject({ state: 'declined', purposes: [] });
+  });
+}
+
+for (const change of ['data-src', 'data-cookieblock-src']) {
+  test(`a frame that a framework gives another category and ${change} waits for that one`, async ({ page, shop }) => {
+    const [first, second] = await Promise.all(['first', 'second'].map((name) => shop.put(`/${name}`, { body: `<h2>${name}</h2>`, snippet: '<!---->' })));
+    const body = `<h1>x</h1><iframe data-name="stats" ${change}="${first}" title="Video"></iframe>`;
+    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop, 'stats=analytics youtube=resolution') }));
+    await expect(popup(page).banner).toBeVisible();
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    const frame = page.frameLocator('iframe');
+    await expect(frame.locator('h2')).toHaveText('first');
+    await page.evaluate(
+      ([name, address]) => {
+        const element = document.querySelector('iframe')!;
+        element.setAttribute('data-name', 'youtube');
+        element.setAttribute(name, address);
+      },
+      [change, second],
+    );
+    await expect(frame.getByRole('button', { name: 'Show once' })).toBeVisible();
+    await settle(page);
+    await expect(frame.locator('h2')).toHaveCount(0);
+    await page.evaluate(() => (window as any).assent.accept());
+    await expect(frame.locator('h2')).toHaveText('second');
   });
 }
 

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Page } from '@playwright/test';
 import ts from 'typescript';
 import { chromiumOnly } from '../support/browsers';
-import { acceptAll, expect, popup, sendGpc, settle, test } from '../support/fixtures';
+import { acceptAll, expect, popup, sendGpc, settle, state, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
 
 /** The help for developers of a page: types, a queue before the tag has loaded, and reasons in the console. */
 
@@ -50,6 +51,14 @@ test.describe('the types', chromiumOnly('the declarations are the same for every
     }
   });
 
+  test('have every attribute that the documentation lists', async ({ shop }) => {
+    const types = await served(shop.base);
+    const document = readFileSync(resolve(__dirname, '../../../docs/tag.md'), 'utf8');
+    const attributes = [...document.matchAll(/^\| `(data-[a-z-]+)` \|/gm)].map(([, name]) => name);
+    expect(attributes.length).toBeGreaterThan(8);
+    for (const name of attributes) expect(types, name).toMatch(new RegExp(`^    '${name}'\\??: `, 'm'));
+  });
+
   test('name every purpose and every method of the tag', async ({ page, shop }) => {
     const types = await served(shop.base);
     await page.goto(await shop.put('/'));
@@ -75,11 +84,13 @@ test.describe('the console says why nothing happens', () => {
     await expect.poll(messages).toContain('this page contains two consent tags');
   });
 
-  test('for an unknown call', async ({ page, shop }) => {
+  test('for an unknown call, and for an unknown event', async ({ page, shop }) => {
     const messages = listen(page);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent('acept'));
     await expect.poll(messages).toContain('there is no “acept”');
+    await page.evaluate(() => (window as any).assent.on('changed', () => {}));
+    await expect.poll(messages).toContain('there is no “changed”');
     expect(messages()).toContain(`${shop.base}/guide/tag#javascript-api`);
   });
 
@@ -94,7 +105,7 @@ test.describe('the console says why nothing happens', () => {
     expect(await accept(['analytics', 'resolution'])).toBe(true);
     await sendGpc(page);
     await page.reload();
-    await expect.poll(messages).toContain('Assent: Global Privacy Control');
+    await expect.poll(messages).toContain('Assent: GPC');
     await accept(['analytics']);
     await expect.poll(messages).toContain('the choice (analytics) is made without');
     expect(messages()).not.toContain('analytics,resolution');
@@ -161,6 +172,15 @@ test.describe('the console says why nothing happens', () => {
     expect(messages().split('\n')).toHaveLength(2);
   });
 
+  for (const element of ['<script data-assent="analytics">window.early = 1</script>', '<img data-assent="analytics" data-src="/x.png" alt="">']) {
+    test(`for an element that does not wait and is the only one: ${element.slice(0, 8)}`, async ({ page, shop }) => {
+      const messages = listen(page);
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${element}` }));
+      await acceptAll(page);
+      await expect.poll(messages).toContain('with data-assent does not wait');
+    });
+  }
+
   test('for an acceptance that the service does not record', async ({ page, shop }) => {
     const messages = listen(page);
     await page.goto(await shop.put('/'));
@@ -186,6 +206,20 @@ test.describe('the console says why nothing happens', () => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(messages).toContain('identification is not available on');
+  });
+
+  test.describe('on a site with one choice for all subdomains', () => {
+    test.use({ consent: { ...PLAIN_POLICY, share_subdomains: true } });
+
+    test('for a module that cannot be loaded, without which nobody is asked', async ({ page, shop }) => {
+      const messages = listen(page);
+      await page.route('**/share.js*', (route) => route.abort());
+      await page.goto(await shop.put('/'));
+      await expect.poll(messages).toContain('/share.js cannot be loaded. Nothing is permitted on this page, and nobody is asked.');
+      await settle(page);
+      await expect(popup(page).banner).toHaveCount(0);
+      expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+    });
   });
 
   test('for an element that waits for a purpose of no visitor', async ({ page, shop }) => {

@@ -1,5 +1,5 @@
 import { acceptAll, returnToTab, expect, popup, settle, state, test } from '../support/fixtures';
-import { PLAIN_POLICY } from '../support/integrator';
+import { PLAIN_POLICY, readLog } from '../support/integrator';
 
 const DAY = 24 * 3600e3;
 
@@ -39,6 +39,21 @@ test.describe('a choice under a policy of seven days', () => {
     await expect(popup(page).banner).toBeVisible();
     expect(await state(page)).toMatchObject({ state: null, purposes: [] });
     expect(await sources()).toEqual(['', '']);
+  });
+
+  test('is not renewed when the visitor allows another purpose in a placeholder', async ({ page, shop }) => {
+    const video = await shop.put('/video', { html: '<h2>A video</h2>' });
+    const frame = `<iframe data-assent="analytics" data-src="${video}" width="560" height="315" title="Video"></iframe>`;
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frame}` }));
+    const placeholder = page.frameLocator('iframe');
+    const always = placeholder.getByRole('button', { name: 'Always allow' });
+    await expect(always).toBeVisible();
+    expect(await page.evaluate(() => (window as any).assent.accept(['resolution']))).toBe(true);
+    await page.clock.setFixedTime(Date.now() + 8 * DAY);
+    await always.click();
+    await expect(placeholder.locator('h2')).toHaveText('A video');
+    expect((await state(page)).purposes).toEqual(['analytics']);
+    expect((await readLog(shop.base, shop.pixel)).map(({ purposes }) => purposes)).toEqual([['analytics'], ['resolution']]);
   });
 
   test('is not announced again while it is valid', async ({ page, shop }) => {

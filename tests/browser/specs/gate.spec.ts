@@ -1,9 +1,17 @@
+import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, stored, test } from '../support/fixtures';
 
 const ran = (): unknown => (window as any).ran;
 
 /** A script that records that it ran. */
 const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
+
+/** Counts the requests for these addresses. */
+const count = (page: Page, addresses: string[]) => {
+  const found = new Map(addresses.map((address) => [address, 0]));
+  page.on('request', (request) => found.has(request.url()) && found.set(request.url(), found.get(request.url())! + 1));
+  return (address: string): number => found.get(address)!;
+};
 
 test.describe('gated scripts', () => {
   test('run after the choice, in order, if all their purposes were accepted', async ({ page, shop }) => {
@@ -45,6 +53,33 @@ test.describe('gated scripts', () => {
     await acceptAll(page);
     await page.reload();
     await expect.poll(() => page.evaluate(ran)).toEqual(['head', 'body']);
+  });
+
+  test('of another vendor run although they are named like our own', async ({ page, shop }) => {
+    await shop.putScript('/keys/shop.example/p.js', note('vendor'));
+    const body = '<h1>x</h1><script type="text/plain" data-assent="analytics" src="/keys/shop.example/p.js"></script>';
+    await page.goto(await shop.put('/', { body }));
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(ran)).toEqual(['vendor']);
+  });
+
+  test('do not run after a withdrawal in another tab of which a busy page has not been notified', async ({ page, shop }) => {
+    const key = `assent:${shop.pixel.id}`;
+    const body = `<h1>x</h1>
+      <script type="text/plain" data-assent="analytics" src="/slow.js"></script>
+      <script type="text/plain" data-assent="analytics" data-assent-cookies="kept">${note('second')}</script>`;
+    await page.route('**/slow.js', async (route) => {
+      // Another tab has withdrawn. The event of its storage comes after the script.
+      const withdraw = `const choice = JSON.parse(localStorage['${key}']);
+        localStorage['${key}'] = JSON.stringify({ ...choice, state: 'withdrawn', purposes: [], receipt: undefined, time: Date.now(), id: 'abc123' });`;
+      await route.fulfill({ contentType: 'text/javascript', body: withdraw + note('slow') });
+    });
+    await page.goto(await shop.put('/', { body }));
+    await popup(page).accept.click();
+    await expect.poll(() => page.evaluate(ran)).toEqual(['slow']);
+    await settle(page);
+    expect(await page.evaluate(ran)).toEqual(['slow']);
+    expect(await page.evaluate((name) => JSON.parse(localStorage[name]).state, key)).toBe('withdrawn');
   });
 
   test('never run after a decline', async ({ page, shop }) => {
@@ -135,6 +170,44 @@ test.describe('gated frames', () => {
     await page.evaluate(() => (window as any).assent.withdraw());
     await expect(content).toHaveCount(0);
     await expect(page.locator('iframe')).not.toHaveAttribute('src', /./);
+  });
+
+  test('a frame that has been shown is requested once, also where the visitor scrolls to it', async ({ page, shop }) => {
+    const [seen, below] = [await shop.put('/seen', { body: '<h1>Seen</h1>' }), await shop.put('/below', { body: '<h1>Below</h1>' })];
+    const requested = count(page, [seen, below]);
+    const frame = (src: string): string => `<iframe data-assent="analytics" data-src="${src}" title="Map"></iframe>`;
+    await page.goto(await shop.put('/', { body: `<p>x</p>${frame(seen)}<div style="height:6000px"></div>${frame(below)}` }));
+    await acceptAll(page);
+    await expect.poll(() => [requested(seen), requested(below)]).toEqual([1, 1]);
+    await settle(page);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await settle(page);
+    await page.waitForTimeout(1_000);
+    expect([requested(seen), requested(below)]).toEqual([1, 1]);
+  });
+
+  test('a frame whose address the page changes while it is permitted is left alone, and blocked by a withdrawal', async ({ page, shop }) => {
+    const video = await shop.put('/video', { body: '<h1>A video</h1>' });
+    const before = await shop.put('/before', { body: '<h1>Press accept</h1>' });
+    const played = video + '?autoplay=1';
+    const requested = count(page, [video, played]);
+    await page.goto(await shop.put('/', { body: `<p>x</p><iframe data-assent="analytics" src="${before}" data-src="${video}" title="Video"></iframe>` }));
+    const frame = page.locator('iframe');
+    await acceptAll(page);
+    await expect.poll(() => requested(video)).toBe(1);
+    await frame.evaluate((frame: HTMLIFrameElement, src) => (frame.src = src), played);
+    await page.evaluate(() => document.body.append(document.createElement('p')));
+    await expect.poll(() => requested(played)).toBe(1);
+    await settle(page);
+    expect(await frame.getAttribute('src')).toBe(played);
+    for (let round = 0; round < 2; round++) {
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await expect(frame).toHaveAttribute('src', before);
+      expect(await frame.getAttribute('loading'), 'that of the page').toBeNull();
+      await page.evaluate(() => (window as any).assent.accept());
+      await expect(frame).toHaveAttribute('src', video);
+    }
+    expect(requested(played), 'requested by the page only').toBe(1);
   });
 
   test('that are added later load when permitted', async ({ page, shop }) => {

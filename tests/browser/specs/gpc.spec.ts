@@ -162,6 +162,21 @@ test.describe('after an acceptance', () => {
     await expectForgotten(page);
   });
 
+  test('switched on while a page is open, it hides a frame that was wanted once before', async ({ page, shop }) => {
+    const body = '<h1>x</h1><iframe data-assent="resolution" data-src="about:blank#loaded" title="Video"></iframe>';
+    await page.goto(await shop.put('/', { body }));
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    const once = page.frameLocator('iframe').getByRole('button', { name: 'Show once' });
+    await once.click();
+    await expect(page.locator('iframe')).toHaveAttribute('src', 'about:blank#loaded');
+    await switchGpcOn(page);
+    await returnToTab(page);
+    await expect(page.locator('iframe')).not.toHaveAttribute('src', 'about:blank#loaded');
+    // Under the signal a frame can still be shown once.
+    await once.click();
+    await expect(page.locator('iframe')).toHaveAttribute('src', 'about:blank#loaded');
+  });
+
   test('switched off again, the visitor is asked as a new visitor', async ({ page, shop, context }) => {
     await accept(page, shop);
     const { visitor } = await state(page);

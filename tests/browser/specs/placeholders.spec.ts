@@ -1,7 +1,9 @@
 import { FrameLocator, Locator, Page } from '@playwright/test';
+import { ACCESS_KEY, pressAccessKey } from '../support/access-key';
 import { chromiumOnly, LACKS, viewsOf } from '../support/browsers';
-import { acceptAll, accessibilityProblems, expect, popup, screenshot, sendGpc, settle, Shop, state, test } from '../support/fixtures';
+import { acceptAll, accessibilityProblems, expect, frameText, popup, putVideo, screenshot, sendGpc, settle, Shop, state, test } from '../support/fixtures';
 import { PLAIN_POLICY, readLog } from '../support/integrator';
+import { LANGUAGES, localeOf } from '../support/languages';
 import { requestsWith } from '../support/requests';
 
 /** Gated frames that wait, with the placeholder of the tag. */
@@ -21,12 +23,10 @@ const placeholder = (page: Page, which = 'iframe') => {
   };
 };
 
-/** A page of another host with a heading, which stands for the provider's content. */
-const putVideo = (shop: Shop): Promise<string> =>
-  shop.put('/embed', { host: `video-${shop.pixel.id.toLowerCase().slice(0, 8)}.example`, body: '<h2>A video</h2>', snippet: '<!---->' });
-
 const frameOf = (source: string, more = ''): string =>
   `<iframe data-assent="analytics" data-src="${source}" width="560" height="315" title="Video" ${more}></iframe>`;
+
+const snippetIn = (shop: Shop, language: string): string => shop.policy.snippet.replace('.js"', `.js?lang=${language}"`);
 
 test.describe('a waiting frame', () => {
   test('names provider, reason and purpose, and requests nothing of the provider', async ({ page, shop }) => {
@@ -118,6 +118,45 @@ test.describe('a waiting frame', () => {
     });
   }
 
+  const FAILURES: [string, (page: Page) => Promise<unknown>, (page: Page) => Promise<unknown>][] = [
+    [
+      'could not be recorded',
+      (page) => page.route('**/v1/consent/record', (route) => route.abort()),
+      async (page) => {
+        await expect(placeholder(page).message).toContainText('Your choice could not be saved.');
+        await page.unroute('**/v1/consent/record');
+      },
+    ],
+    [
+      'was cancelled by the page',
+      (page) =>
+        placeholder(page).always.evaluate((button) =>
+          button.ownerDocument.addEventListener('keydown', (event) => event.key === 'Enter' && event.preventDefault(), true),
+        ),
+      settle,
+    ],
+  ];
+  for (const [how, prevent, finish] of FAILURES) {
+    test(`that is always allowed by a bare click after a press of Enter that ${how} is reported as assistive`, chromiumOnly(LACKS.bareClick), async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop))}` }));
+      const { always, content } = placeholder(page);
+      await expect(always).toBeVisible();
+      await prevent(page);
+      await always.press('Enter');
+      await finish(page);
+      expect(await readLog(shop.base, shop.pixel)).toEqual([]);
+      // Without the focus, the button receives no event of the key.
+      await always.evaluate((button: HTMLElement, key) => {
+        button.accessKey = key;
+        button.blur();
+      }, ACCESS_KEY);
+      await pressAccessKey(page);
+      await expect(content).toHaveText('A video');
+      const [receipt] = await readLog(shop.base, shop.pixel);
+      expect(receipt).toMatchObject({ consent_state: 'accepted', shown: { act: 'assistive' } });
+    });
+  }
+
   test('shows its placeholder with its style in a browser without constructed style sheets', async ({ page, shop }) => {
     await page.addInitScript(() => {
       (window as any).CSSStyleSheet = class {
@@ -159,9 +198,7 @@ test.describe('a waiting frame', () => {
     await page.evaluate(() => history.back());
     // The step back may end an evaluation.
     await expect.poll(() => page.evaluate(() => (window as any).cached).catch(() => null), 'the page came from the cache').toBe(true);
-    // Playwright does not see into the frames of a page from the cache.
-    const shown = (): Promise<string> => page.locator('iframe').evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.body.innerText ?? '');
-    await expect.poll(shown).toContain('Show once');
+    await expect.poll(() => frameText(page)).toContain('Show once');
   });
 
   test('requests nothing on a prerendered page before it is activated', async ({ page, shop }) => {
@@ -191,6 +228,19 @@ test.describe('a waiting frame', () => {
     await placeholder(page).always.click();
     await expect(placeholder(page).content).toHaveText('A video');
     expect((await state(page)).purposes).toEqual(['analytics', 'resolution']);
+  });
+
+  test('with several purposes adds those that are missing, and reports no mistake', async ({ page, shop }) => {
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(message.text()));
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop)).replace('"analytics"', '"analytics resolution"')}` }));
+    await expect(placeholder(page).always).toBeVisible();
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    await placeholder(page).always.click();
+    await expect(placeholder(page).content).toHaveText('A video');
+    expect((await state(page)).purposes).toEqual(['analytics', 'resolution']);
+    await settle(page);
+    expect(messages.filter((text) => text.startsWith('Assent: '))).toEqual([]);
   });
 
   test('says that a permission could not be saved, and stays as it is', async ({ page, shop }) => {
@@ -240,6 +290,62 @@ test.describe('a waiting frame', () => {
     await expect(placeholder(page, '#src iframe').content).toHaveText('Own words');
     await expect(placeholder(page, 'body > iframe').box).toHaveCount(0);
     await expect(placeholder(page, '#ours iframe').once).toBeVisible();
+  });
+
+  for (const source of ['', 'about:blank']) {
+    test(`with src="${source}" shows it too, and again after a withdrawal`, async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(await putVideo(shop), `src="${source}"`)}` }));
+      const { once, content } = placeholder(page);
+      await expect(once).toBeVisible();
+      await page.evaluate(() => (window as any).assent.accept());
+      await expect(content).toHaveText('A video');
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await expect(once).toBeVisible();
+    });
+  }
+
+  test('that is too small for its text scrolls to its buttons, also where the frame may not scroll', async ({ page, shop }) => {
+    const frame = frameOf(await putVideo(shop), 'scrolling="no" style="width:300px;height:90px"');
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frame}` }));
+    await popup(page).decline.click();
+    const { box, once, content } = placeholder(page);
+    await expect(box).toBeVisible();
+    await page.locator('iframe').hover();
+    await page.mouse.wheel(0, 2_000);
+    await expect(once).toBeInViewport();
+    await once.click();
+    await expect(content).toHaveText('A video');
+  });
+
+  test('opens the notice, also in a sandbox without windows', async ({ page, context, shop }) => {
+    const frame = frameOf(await putVideo(shop), 'sandbox="allow-scripts allow-same-origin"');
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frame}` }));
+    const opened = context.waitForEvent('page');
+    await placeholder(page).notice.click();
+    await expect((await opened).getByRole('heading', { level: 1 })).toBeVisible();
+    expect(page.url()).toContain(shop.pixel.host);
+  });
+
+  test('that a framework uses for other content names its provider and purpose, and shows it', async ({ page, shop }) => {
+    const set = (name: string, value: string): Promise<void> =>
+      page.locator('iframe').evaluate((frame, [name, value]) => frame.setAttribute(name, value), [name, value]);
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frameOf(VIDEO)}` }));
+    const { box, once, content } = placeholder(page);
+    await expect(box).toContainText('Content from YouTube');
+    await set('data-src', 'https://player.vimeo.com/video/1');
+    await expect(box).toContainText('Content from Vimeo');
+    await set('data-assent', 'resolution');
+    await expect(box).toContainText('Permission needed: Recognising you');
+    const video = await putVideo(shop);
+    await set('data-src', video);
+    await expect(box).toContainText(`Content from ${new URL(video).hostname}`);
+    await expect(box).toHaveCount(1);
+    await once.click();
+    await expect(content).toHaveText('A video');
+    const other = await shop.put('/other', { body: '<h2>Other video</h2>', snippet: '<!---->' });
+    await page.evaluate(() => (window as any).assent.accept());
+    await set('data-src', other);
+    await expect(content).toHaveText('Other video');
   });
 
   test('that an app adds or moves later shows it as well', async ({ page, shop }) => {
@@ -315,6 +421,29 @@ test('pages without waiting frames do not load the placeholders', async ({ page,
   expect(requested).not.toContain('/placeholders.js');
 });
 
+test.describe('on a narrow screen', () => {
+  test.use({ viewport: { width: 320, height: 640 } });
+  const narrow = chromiumOnly('Firefox draws letters that no font of the machine has as wide boxes');
+
+  test('the placeholder has its texts and their direction in every language, and is not too wide', narrow, async ({ page, shop }) => {
+    test.setTimeout(240_000);
+    const softly = expect.configure({ soft: true });
+    const body = `<main><h1>x</h1>${frameOf(VIDEO).replace('width="560"', 'width="100%"')}</main>`;
+    for (const language of LANGUAGES) {
+      const { lang, dir, frame, purposes } = localeOf(language);
+      await page.goto(await shop.put(`/${language}`, { body, snippet: snippetIn(shop, language) }));
+      const inner = page.frameLocator('iframe');
+      await softly(inner.getByRole('button', { name: frame.once, exact: true }), language).toBeVisible();
+      await softly(inner.getByRole('button', { name: frame.always, exact: true }), language).toBeVisible();
+      const box = inner.getByRole('group');
+      for (const text of [frame.from, frame.why]) await softly(box, language).toContainText(text.replace('{provider}', 'YouTube'));
+      await softly(box, language).toContainText(frame.asks.replace('{purposes}', purposes.analytics.title));
+      const shown = await inner.locator('html').evaluate((html: HTMLElement) => ({ lang: html.lang, dir: html.dir, excess: html.scrollWidth - html.clientWidth }));
+      softly(shown, language).toEqual({ lang, dir, excess: 0 });
+    }
+  });
+});
+
 test.describe('the placeholder has no accessibility problems', () => {
   const RECIPES = [
     ['YouTube', VIDEO],
@@ -343,6 +472,15 @@ test.describe('the placeholder has no accessibility problems', () => {
       expect(await accessibilityProblems(page), name).toEqual([]);
     }
   });
+
+  for (const language of ['ar', 'de', 'fa', 'he']) {
+    test(`in the language ${language}`, async ({ page, shop }) => {
+      const { frame } = localeOf(language);
+      await page.goto(await shop.put('/', { body: `<main><h1>x</h1>${frameOf(VIDEO)}</main>`, snippet: snippetIn(shop, language) }));
+      await expect(page.frameLocator('iframe').getByRole('button', { name: frame.once, exact: true })).toBeVisible();
+      expect(await accessibilityProblems(page)).toEqual([]);
+    });
+  }
 
   test.describe('in a language that is written from right to left', () => {
     test.use({ locale: 'ar' });

@@ -39,6 +39,7 @@ export const LACKS = {
   downloads: 'Playwright cannot read a file that Firefox has downloaded, over WebDriver BiDi',
   historyBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
   removedFrame: 'Playwright fails when it looks for elements after a page has removed a frame, over WebDriver BiDi',
+  bareClick: 'Firefox has no trusted click without a pointer or a key that a test can make over WebDriver BiDi',
   noPage: 'the test opens no page',
 };
 

@@ -202,6 +202,14 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
 /** Waits long enough for an unwanted effect to occur. */
 export const settle = (page: Page): Promise<void> => page.waitForTimeout(400);
 
+/** A page of another host with a heading, which stands for a provider's content. */
+export const putVideo = (shop: Shop): Promise<string> =>
+  shop.put('/embed', { host: `video-${shop.pixel.id.toLowerCase().slice(0, 8)}.example`, body: '<h2>A video</h2>', snippet: '<!---->' });
+
+/** The text of the only frame, also of a page from a cache, into whose frames Playwright does not see. */
+export const frameText = (page: Page): Promise<string> =>
+  page.locator('iframe').evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.body.innerText ?? '');
+
 /** Switches Global Privacy Control on, in the page and in every request. */
 export const sendGpc = async (page: Page): Promise<void> => {
   await page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
@@ -216,9 +224,12 @@ export const hideAutomation = (page: Page): Promise<void> =>
 export const returnToTab = (page: Page): Promise<unknown> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
 
-/** Switches Global Privacy Control on while the page is open. */
-export const switchGpcOn = (page: Page): Promise<unknown> =>
-  page.evaluate(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
+/** Switches Global Privacy Control on or off while the page is open. */
+const switchGpc = (page: Page, isOn: boolean): Promise<void> =>
+  page.evaluate((isOn) => void Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => isOn, configurable: true }), isOn);
+
+export const switchGpcOn = (page: Page): Promise<void> => switchGpc(page, true);
+export const switchGpcOff = (page: Page): Promise<void> => switchGpc(page, false);
 
 /** Collects method and path of each request of the page, in order. */
 export const watchRequests = (page: Page): string[] => {

@@ -16,6 +16,7 @@ const clarityLoader = (): string => {
 export const clarityLibrary = (): string => readFileSync(`${MODULES}/clarity-js/build/clarity.min.js`, 'utf8');
 
 export const SNIPPETS: Record<string, string> = {
+  google: `window.dataLayer = window.dataLayer || []; function gtag(){dataLayer.push(arguments);} gtag('js', new Date()); gtag('config', 'G-1');`,
   uet: `(function(w,d,t,r,u){var f,n,i;w[u]=w[u]||[],n=d.createElement(t),n.src=r,n.async=1,i=d.getElementsByTagName(t)[0],i.parentNode.insertBefore(n,i)})(window,document,"script","/bat.js","uetq");`,
   clarity: `${clarityLoader()} Clarity.init('project');`,
   meta: `!function(f,b,e,v,n,t,s){if(f.fbq)return;n=f.fbq=function(){n.callMethod?
@@ -51,10 +52,11 @@ export interface Signal {
 /** The commands that a vendor has received, as plain arrays. */
 export const commands = (page: Page, vendor: string): Promise<any[]> =>
   page.evaluate((name) => {
-    const { uetq = [], clarity, fbq, shopifyCalls } = window as any;
+    const { dataLayer, uetq = [], clarity, fbq, shopifyCalls } = window as any;
     const plain = (all: any): any[] => Array.from(all || [], (one: any) => Array.from(one));
     // The queue of UET is flat: the arguments of every push follow each other.
     if (name === 'uet') return Array.from({ length: uetq.length / 3 }, (_, index) => uetq.slice(index * 3, index * 3 + 3));
+    if (name === 'google') return plain(dataLayer);
     if (name === 'clarity') return plain(clarity?.q);
     return name === 'meta' ? plain(fbq?.queue) : shopifyCalls || [];
   }, vendor);
@@ -70,6 +72,7 @@ export const lastSignal = async (page: Page, vendor: string): Promise<Signal | u
   const all = await commands(page, vendor);
   const last = (vendor === 'shopify' ? all : all.filter(([name]) => /^consent/.test(name))).at(-1);
   if (!last) return undefined;
+  if (vendor === 'google') return { ads: last[2].ad_storage === 'granted', statistics: last[2].analytics_storage === 'granted' };
   if (vendor === 'uet') return { ads: last[2].ad_storage === 'granted' };
   if (vendor === 'clarity') return { ads: last[1].ad_Storage === 'granted', statistics: last[1].analytics_Storage === 'granted' };
   if (vendor === 'meta') return { ads: last[1] === 'grant' };

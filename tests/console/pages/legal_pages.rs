@@ -58,7 +58,7 @@ async fn legal_pages_name_the_operator_and_describe_this_installation() {
 }
 
 #[tokio::test]
-async fn an_operators_own_text_takes_the_place_of_ours_without_a_new_start() {
+async fn an_operators_own_text_replaces_ours_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);

@@ -214,7 +214,7 @@ impl Stalled {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_of_more_than_2_25_mib_takes_two_places() {
+async fn a_message_of_more_than_2_25_mib_takes_two_permits() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut stalled = Vec::new();
@@ -245,7 +245,7 @@ async fn four_large_messages_are_handled_at_a_time_and_others_wait_for_two_secon
     for _ in 0..5 {
         stalled.push(Stalled::send(&app, &ann.key).await);
     }
-    // None has a place while it arrives: this one gets one, and is refused at once.
+    // None has a permit while it arrives: this one gets one, and is refused at once.
     let large = message("ping", json!({"x": "x".repeat(70_000)})).to_string();
     send(&app, &key, large.clone()).await.refused(413, "request body too large");
     // Their keys are looked up meanwhile.
@@ -261,7 +261,7 @@ async fn four_large_messages_are_handled_at_a_time_and_others_wait_for_two_secon
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_leaves_its_place_before_its_tool_is_done() {
+async fn a_message_releases_its_permit_before_its_tool_is_done() {
     let app = App::spawn().await;
     let lock = keys_locked(&app).await;
     let arguments = json!({"api_key": "px_unknown", "domain": "x".repeat(10_000)});

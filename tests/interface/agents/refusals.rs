@@ -122,13 +122,13 @@ async fn when_the_database_is_away_a_tool_says_so() {
 
 /// A refusal that lists what is wrong with the arguments.
 #[track_caller]
-fn invalid(result: &Value, sentence: &str, place: &str) {
+fn invalid(result: &Value, sentence: &str, argument: &str) {
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(result["content"][0]["text"], sentence, "{result}");
     let problem: Value =
         serde_json::from_str(result["content"][1]["text"].as_str().unwrap()).unwrap();
     assert_eq!(problem["status"], 422);
-    assert_eq!(problem["detail"][0]["loc"], json!(["arguments", place]));
+    assert_eq!(problem["detail"][0]["loc"], json!(["arguments", argument]));
 }
 
 #[tokio::test]

@@ -49,12 +49,12 @@ async fn the_reference_begins_with_what_people_do_first() {
     assert_eq!(headings(&page), [&GROUPS[..], &["schemas"]].concat());
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not there"));
     let steps = ["create_account", "confirm_by_code", "create_pixel", "configure_consent"];
-    let places = steps.map(|id| at(&format!("class=\"told\" id=\"{id}\"")));
-    assert!(places.is_sorted(), "{places:?}");
+    let offsets = steps.map(|id| at(&format!("class=\"told\" id=\"{id}\"")));
+    assert!(offsets.is_sorted(), "{offsets:?}");
     let crawlers = ["/.well-known/gpc.json", "/.well-known/security.txt", "/robots.txt"];
     for path in crawlers {
-        let place = at(&format!("<code>{}</code></h3>", path.replace('/', "&#x2F;")));
-        assert!(place > at("healthz</code></h3>"), "{path}");
+        let offset = at(&format!("<code>{}</code></h3>", path.replace('/', "&#x2F;")));
+        assert!(offset > at("healthz</code></h3>"), "{path}");
     }
 }
 
@@ -101,7 +101,7 @@ async fn every_code_block_can_be_copied_and_the_page_works_without_scripts() {
 }
 
 #[tokio::test]
-async fn every_kind_of_event_is_told_with_its_body_and_an_example() {
+async fn every_kind_of_event_is_documented_with_its_body_and_an_example() {
     let app = App::spawn().await;
     let page = app.get("/docs/reference").await.text;
     let document = app.get("/openapi.json").await.expect(200);

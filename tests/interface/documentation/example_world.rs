@@ -95,24 +95,25 @@ impl Names {
     }
 
     /// The answer as it is shown: what was made anew has the value that `kept` gives it.
-    pub fn told(&mut self, field: &str, real: &Value, kept: &Value) -> Value {
+    pub fn documented(&mut self, field: &str, real: &Value, kept: &Value) -> Value {
         match real {
             Value::Object(fields) => {
-                let told = fields
+                let documented = fields
                     .iter()
-                    .map(|(name, value)| (name.clone(), self.told(name, value, &kept[name])));
-                let mut told = told.collect::<Map<_, _>>();
-                if let (Some(receipt), true) = (told.get("receipt"), told.contains_key("signature"))
+                    .map(|(name, value)| (name.clone(), self.documented(name, value, &kept[name])));
+                let mut documented = documented.collect::<Map<_, _>>();
+                if let (Some(receipt), true) =
+                    (documented.get("receipt"), documented.contains_key("signature"))
                 {
                     let signed = sign(receipt);
                     self.learn(&signed, fields["signature"].as_str().unwrap());
-                    told.insert("signature".to_owned(), json!(signed));
+                    documented.insert("signature".to_owned(), json!(signed));
                 }
-                Value::Object(told)
+                Value::Object(documented)
             }
             Value::Array(items) => {
-                let told = items.iter().enumerate();
-                told.map(|(place, item)| self.told(field, item, &kept[place])).collect()
+                let documented = items.iter().enumerate();
+                documented.map(|(index, item)| self.documented(field, item, &kept[index])).collect()
             }
             Value::String(text) => {
                 let is_known = self.0.values().any(|known| known == text);

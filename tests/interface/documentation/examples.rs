@@ -1,7 +1,7 @@
 //! The description's examples, made one after the other against one service: each answers with what
 //! stands there.
 //!
-//! A new operation needs an entry in `src/web/docs/examples.json`, at a place where what it needs
+//! A new operation needs an entry in `src/web/docs/examples.json`, at a position where what it needs
 //! is there: `call`, `path`, `query`, `body`, `status`. Its answer is written by
 //! `UPDATE_SNAPSHOTS=1 scripts/with-postgres cargo test --test interface examples::`. What is made anew
 //! each time (ids, keys, signatures) is what the entry says first, and is compared by its form from
@@ -70,11 +70,11 @@ async fn every_example_answers_with_what_it_says() {
         assert_eq!(answer.status, example["status"], "{call}: {}", answer.text);
         if answer.header("content-type") == Some("application/json") {
             let kept = example.get("answer").cloned().unwrap_or_default();
-            let told = world.names.told("", &answer.json(), &kept);
+            let documented = world.names.documented("", &answer.json(), &kept);
             if is_update {
-                example["answer"] = told;
-            } else if told != kept {
-                wrong.push(format!("{call}\n  says {kept}\n  but  {told}"));
+                example["answer"] = documented;
+            } else if documented != kept {
+                wrong.push(format!("{call}\n  says {kept}\n  but  {documented}"));
             }
         }
         done.push(example);

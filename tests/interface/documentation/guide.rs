@@ -101,7 +101,7 @@ async fn every_command_of_the_guide_works_as_it_is_written() {
 }
 
 #[tokio::test]
-async fn the_page_says_what_the_markdown_says_with_places_for_the_readers_values() {
+async fn the_page_says_what_the_markdown_says_with_fields_for_the_readers_values() {
     let app = App::spawn().await;
     let page = app.get("/guide").await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));

@@ -33,12 +33,12 @@ fn every_test_that_the_promises_name_is_there() {
     let mut named = 0;
     for name in quoted().filter(|name| name.contains("::")) {
         let (module, test) = name.split_once("::").unwrap();
-        let places = ["tests", "src"];
+        let folders = ["tests", "src"];
         let names =
             [format!("{module}.rs"), format!("{module}/mod.rs"), format!("{module}/main.rs")];
-        let in_place = |place: &&str| names.clone().map(|name| root.join(place).join(name));
+        let in_folder = |folder: &&str| names.clone().map(|name| root.join(folder).join(name));
         assert!(
-            places.iter().flat_map(in_place).any(|file| has_test(&file, test)),
+            folders.iter().flat_map(in_folder).any(|file| has_test(&file, test)),
             "there is no test {name}"
         );
         named += 1;
@@ -85,7 +85,7 @@ async fn every_answer_but_a_script_has_a_policy() {
 }
 
 #[tokio::test]
-async fn with_tls_browsers_are_told_to_stay_with_it() {
+async fn with_tls_browsers_are_instructed_to_stay_with_it() {
     let app = App::spawn_with(&[("BASE_URL", "https://consent.example")]).await;
     let plain = App::spawn().await;
     for path in ["/", "/healthz", "/nowhere", "/pixel.js"] {

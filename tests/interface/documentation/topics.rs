@@ -164,8 +164,8 @@ fn named_calls(text: &str) -> Vec<(String, String)> {
         text.split(|character: char| character.is_whitespace() || "`,;()|".contains(character));
     let words = words.filter(|word| !word.is_empty()).collect::<Vec<_>>();
     let mut found = Vec::new();
-    for (place, path) in words.iter().enumerate().filter(|(_, word)| word.starts_with("/v1/")) {
-        let methods = words[..place].iter().rev();
+    for (index, path) in words.iter().enumerate().filter(|(_, word)| word.starts_with("/v1/")) {
+        let methods = words[..index].iter().rev();
         let methods =
             methods.take_while(|word| ["GET", "POST", "PUT", "PATCH", "DELETE"].contains(word));
         let path = path.split('?').next().unwrap().trim_end_matches(['.', ':', '…', '"']);
@@ -300,24 +300,24 @@ fn names(text: &str, method: &str, path: &str) -> bool {
         shown.push('/');
         shown.push_str(&name.map_or_else(|| part.to_owned(), str::to_uppercase));
     }
-    let ends = path.match_indices('/').skip(3).map(|(place, _)| format!("…{}", &path[place..]));
+    let ends = path.match_indices('/').skip(3).map(|(offset, _)| format!("…{}", &path[offset..]));
     let mut forms = ends.chain([path.to_owned(), shown]);
     forms.any(|form| {
-        text.match_indices(&*form).any(|(place, _)| {
-            let rest = &text[place + form.len()..];
+        text.match_indices(&*form).any(|(offset, _)| {
+            let rest = &text[offset + form.len()..];
             !rest.starts_with(|next: char| next.is_alphanumeric() || "/-_{".contains(next))
-                && method_at(text, place) == method
+                && method_at(text, offset) == method
         })
     })
 }
 
-/// The method of the call at a place: the word before it, or that of the `curl` it stands in.
-fn method_at(text: &str, place: usize) -> String {
-    let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
-    let before = &text[start..place];
+/// The method of the call at an offset: the word before it, or that of the `curl` it stands in.
+fn method_at(text: &str, offset: usize) -> String {
+    let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+    let before = &text[start..offset];
     if !before.contains("curl ") {
         let before = before.trim_end_matches([' ', '`']);
-        let word = before.rsplit(|letter: char| !letter.is_ascii_uppercase()).next();
+        let word = before.rsplit(|character: char| !character.is_ascii_uppercase()).next();
         return word.unwrap_or_default().to_lowercase();
     }
     let mut command = String::new();

@@ -1,7 +1,6 @@
 //! Answers that were lost: a node died after it had created something, and before it answered.
 
 use std::sync::Arc;
-use std::time::Duration as RealTime;
 
 use chrono::Duration;
 use reqwest::Method;
@@ -64,10 +63,9 @@ async fn killed_between_writing_and_answering_it_creates_nothing_twice() {
         killed.send(nix::sys::signal::Signal::SIGKILL);
         killed.exit_code().await;
         assert!(sent.await.unwrap().is_err(), "it was not answered");
-        let free = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        let free = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
                     WHERE datname = current_database() AND wait_event = 'PgSleep'";
         sqlx::query(free).execute(&app.pool).await.unwrap();
-        tokio::time::sleep(RealTime::from_millis(200)).await;
         sqlx::raw_sql("DROP TRIGGER wait_long ON idempotency_keys; DROP FUNCTION wait_long")
             .execute(&app.pool)
             .await
@@ -112,7 +110,7 @@ async fn secrets_and_all_that_fails_a_second_time_are_stored_with_their_answer()
     let rotate = format!("/v1/webhooks/{}/secret", hook["endpoint_id"].as_str().unwrap());
     sqlx::raw_sql(STORED_TWICE).execute(&app.pool).await.unwrap();
     let member = json!({"email": "bob@example.com", "role": "read", "code": ann.key});
-    for (place, (path, body)) in [
+    for (index, (path, body)) in [
         ("/v1/accounts", json!({"email": "new@example.com", "display_name": "New"})),
         ("/v1/api-keys", json!({"name": "ci"})),
         ("/v1/account/members", member),
@@ -127,12 +125,12 @@ async fn secrets_and_all_that_fails_a_second_time_are_stored_with_their_answer()
     {
         let send = || {
             let request = app.request(Method::POST, path).bearer_auth(&ann.key).json(&body);
-            Answer::of(request.header("Idempotency-Key", format!("{KEY}-{place}")))
+            Answer::of(request.header("Idempotency-Key", format!("{KEY}-{index}")))
         };
         let (first, again) = (send().await, send().await);
         assert!([200, 201, 202].contains(&first.status), "{path}: {}", first.text);
         assert_eq!((again.status, &again.text), (first.status, &first.text), "{path}");
-        assert_eq!(stored_twice(&app).await, i64::try_from(place).unwrap() + 1, "{path}");
+        assert_eq!(stored_twice(&app).await, i64::try_from(index).unwrap() + 1, "{path}");
     }
 }
 

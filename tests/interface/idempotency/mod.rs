@@ -118,9 +118,9 @@ async fn every_route_that_creates_takes_a_key_and_visitors_routes_take_none() {
             creating += 1;
         }
         // A malformed key is refused before anything else is looked at.
-        let places = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
-        let place = places.collect::<Vec<_>>().join("/");
-        let request = app.request(Method::POST, &place).header("Idempotency-Key", "with blanks");
+        let segments = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+        let path = segments.collect::<Vec<_>>().join("/");
+        let request = app.request(Method::POST, &path).header("Idempotency-Key", "with blanks");
         let answer = Answer::of(request).await;
         assert_eq!(answer.text.contains("idempotency_key_invalid"), is_described, "{path}");
     }

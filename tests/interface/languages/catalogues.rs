@@ -43,7 +43,7 @@ fn messages_in_source() -> BTreeSet<String> {
 fn needed() -> BTreeSet<String> {
     let mut needed = messages_in_source();
     for (name, source) in translated() {
-        needed.extend(texts_of(name, source).into_iter().map(|place| id_of(&source[place])));
+        needed.extend(texts_of(name, source).into_iter().map(|range| id_of(&source[range])));
     }
     needed.extend(FORMS.map(str::to_owned));
     needed

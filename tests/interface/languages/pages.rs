@@ -55,7 +55,7 @@ fn title(page: &str) -> &str {
 fn english(template: &str) -> BTreeSet<String> {
     let texts = ["layout.html", template].into_iter().flat_map(|name| {
         let source = text(name);
-        segments(source).into_iter().map(|place| id_of(&source[place]))
+        segments(source).into_iter().map(|range| id_of(&source[range]))
     });
     texts.filter(|text| !text.contains(['{', '<']) && text.split(' ').count() > 3).collect()
 }

@@ -71,14 +71,14 @@ async fn all_versions_of_a_pixels_policy_are_limited_to_twenty_mebibytes() {
     let filled = filled.bind(&pixel).fetch_one(&app.pool).await.unwrap();
     let room = (20 << 20) - filled;
     assert!((1_000..100_000).contains(&room), "{room}");
-    let long = |letter: &str| {
+    let long = |character: &str| {
         let mut body = configuration("Long");
-        body["disclosed_parties"] = json!(vec![letter.repeat(500); 100]);
+        body["disclosed_parties"] = json!(vec![character.repeat(500); 100]);
         body
     };
     let mut published = 0;
-    for letter in ["a", "b", "c", "d"] {
-        match publish(&app, &ann.key, &pixel, long(letter)).await {
+    for character in ["a", "b", "c", "d"] {
+        match publish(&app, &ann.key, &pixel, long(character)).await {
             answer if answer.status == 200 => published += 50_000,
             answer => answer.refused(403, "policy allowance reached"),
         }

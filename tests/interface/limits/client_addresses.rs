@@ -44,8 +44,8 @@ async fn clients_are_distinguished_however_the_proxy_writes_their_addresses() {
         ("Forwarded", |n| vec![format!("proto=https;For=\"[2001:db8:{n:x}::7]:4711\"")]),
         ("X-Real-IP", |n| vec![format!("::ffff:203.0.113.{n}")]),
     ];
-    for (place, (header, lines)) in forms.into_iter().enumerate() {
-        assert_eq!(refused_of_clients(header, lines).await, 0, "form {place}");
+    for (index, (header, lines)) in forms.into_iter().enumerate() {
+        assert_eq!(refused_of_clients(header, lines).await, 0, "form {index}");
     }
     // Everything before the last element was sent by the client itself.
     let spoofed = |n| vec![format!("203.0.113.{n}, 198.51.100.1")];

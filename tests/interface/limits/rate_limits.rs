@@ -64,7 +64,7 @@ async fn reads_of_the_public_log_are_limited() {
 }
 
 #[tokio::test]
-async fn answers_tell_how_much_of_a_limit_is_left() {
+async fn answers_state_how_much_of_a_limit_is_left() {
     let app = App::spawn_with(&[ON]).await;
     let key = app.account("ann@example.com").await.key;
     let create = |host: &str| app.call(Method::POST, "/v1/pixels", &key, json!({"domain": host}));

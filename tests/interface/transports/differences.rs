@@ -105,9 +105,9 @@ impl Pair<'_> {
     fn has_other_type(&self) -> bool {
         let Operation { in_query, in_body, is_form, numbers, booleans, required, .. } =
             self.operation;
-        let place = if *is_form { in_body } else { in_query };
+        let parameters = if *is_form { in_body } else { in_query };
         let mut fields = self.operation.fields.iter().filter(|field| {
-            place.iter().any(|parameter| self.operation.parameter(field) == parameter)
+            parameters.iter().any(|parameter| self.operation.parameter(field) == parameter)
         });
         fields.any(|field| match self.input.arguments.get(field) {
             None | Some(Value::Null) => required.contains(field),
@@ -147,7 +147,7 @@ impl Pair<'_> {
     /// Whether both say the same is wrong, the route of an item and the tool of the whole list.
     fn is_refused_above(&self) -> bool {
         let mut above = self.http.refusal.clone();
-        let place = above.pointer_mut("/1/0/loc").and_then(Value::as_array_mut);
-        place.is_some_and(|place| place.pop().is_some()) && above == self.tool.refusal
+        let location = above.pointer_mut("/1/0/loc").and_then(Value::as_array_mut);
+        location.is_some_and(|location| location.pop().is_some()) && above == self.tool.refusal
     }
 }

@@ -157,7 +157,7 @@ async fn tools(app: &App) -> Vec<Value> {
 }
 
 /// Sends each of these inputs through both transports, and reports every answer that differs.
-async fn doors_agree_on(capabilities: &[&str]) {
+async fn transports_agree_on(capabilities: &[&str]) {
     let (over_http, by_tools) =
         futures_util::future::join(World::new(capabilities), World::new(capabilities)).await;
     let description = over_http.app.get("/openapi.json").await.expect(200);
@@ -199,57 +199,57 @@ fn report(operation: &Operation, input: &Input, http: &Outcome, tool: &Outcome) 
 
 #[tokio::test]
 async fn transports_agree_on_accounts() {
-    doors_agree_on(ACCOUNTS).await;
+    transports_agree_on(ACCOUNTS).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_keys_and_billing() {
-    doors_agree_on(KEYS_AND_BILLING).await;
+    transports_agree_on(KEYS_AND_BILLING).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_the_account() {
-    doors_agree_on(ACCOUNT).await;
+    transports_agree_on(ACCOUNT).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_pixels() {
-    doors_agree_on(PIXELS).await;
+    transports_agree_on(PIXELS).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_consent() {
-    doors_agree_on(CONSENT).await;
+    transports_agree_on(CONSENT).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_contacts() {
-    doors_agree_on(CONTACTS).await;
+    transports_agree_on(CONTACTS).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_suppressions() {
-    doors_agree_on(SUPPRESSIONS).await;
+    transports_agree_on(SUPPRESSIONS).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_erasure() {
-    doors_agree_on(ERASURE).await;
+    transports_agree_on(ERASURE).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_the_watch() {
-    doors_agree_on(WATCH).await;
+    transports_agree_on(WATCH).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_shared_links() {
-    doors_agree_on(SHARED_LINKS).await;
+    transports_agree_on(SHARED_LINKS).await;
 }
 
 #[tokio::test]
 async fn transports_agree_on_webhooks() {
-    doors_agree_on(WEBHOOKS).await;
+    transports_agree_on(WEBHOOKS).await;
 }
 
 #[tokio::test]

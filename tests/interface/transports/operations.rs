@@ -53,8 +53,8 @@ fn followed<'a>(description: &'a Value, schema: &'a Value) -> &'a Value {
     let choices = schema["oneOf"].as_array().into_iter().flatten();
     let schema =
         choices.chain([schema]).find(|schema| schema["$ref"].is_string()).unwrap_or(schema);
-    match schema["$ref"].as_str().and_then(|place| place.strip_prefix('#')) {
-        Some(place) => description.pointer(place).expect("what is referred to is there"),
+    match schema["$ref"].as_str().and_then(|pointer| pointer.strip_prefix('#')) {
+        Some(pointer) => description.pointer(pointer).expect("what is referred to is there"),
         None => schema,
     }
 }
@@ -71,9 +71,9 @@ impl Operation {
         let (path, method, operation) =
             all.find(|(_, _, operation)| operation["operationId"] == name.as_str())?;
         let parameters = operation["parameters"].as_array().into_iter().flatten();
-        let placed = |place: &str| {
-            let placed = parameters.clone().filter(|parameter| parameter["in"] == place);
-            placed.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+        let names_in = |location: &str| {
+            let found = parameters.clone().filter(|parameter| parameter["in"] == location);
+            found.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
         };
         let content = &operation["requestBody"]["content"];
         let form = &content["application/x-www-form-urlencoded"]["schema"];
@@ -97,8 +97,8 @@ impl Operation {
             booleans: of_type("boolean"),
             method: method.to_uppercase().parse().ok()?,
             path: path.clone(),
-            in_path: placed("path"),
-            in_query: placed("query"),
+            in_path: names_in("path"),
+            in_query: names_in("query"),
             fields: names_of(arguments).into_iter().filter(is_field).collect(),
             required: texts(&tool["inputSchema"]["required"]),
             takes_key: takes("api_key"),
@@ -135,7 +135,7 @@ impl Operation {
             } else if self.in_body.contains(&owned) {
                 body.insert(owned, value);
             } else {
-                assert!(self.in_query.contains(&owned), "{}: {name} has no place", self.name);
+                assert!(self.in_query.contains(&owned), "{}: {name} is no parameter", self.name);
                 query.extend((!value.is_null()).then(|| (owned, text(&value))));
             }
         }

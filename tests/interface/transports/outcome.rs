@@ -107,7 +107,7 @@ fn without_next(mut body: Value) -> Value {
     body
 }
 
-/// The errors of fields; their places begin with `arguments` for both transports.
+/// The errors of fields; their locations begin with `arguments` for both transports.
 fn of_arguments(wrong: &Value) -> Value {
     let mut wrong = wrong.clone();
     for problem in wrong.as_array_mut().into_iter().flatten() {

@@ -246,18 +246,18 @@ async fn an_answered_withdrawal_is_known_to_the_next_check_when_connections_brea
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_withdrawal_that_endpoints_are_told_of_is_known_to_the_next_check_too() {
+async fn a_withdrawal_that_endpoints_are_notified_of_is_known_to_the_next_check_too() {
     let Some(scene) = scene().await else { return };
     let endpoint = json!({"url": "https://hooks.example/a", "events": ["choice.recorded"]});
     let owner = &scene.far_owner;
     scene.app.call(Method::POST, "/v1/webhooks", owner, endpoint).await.expect(201);
     cut_off_everywhere(&scene).await;
-    let told = "SELECT (subject ->> 'seq')::bigint FROM webhook_deliveries";
-    let told = query_scalar::<_, i64>(told).fetch_all(&scene.app.pool).await.unwrap();
+    let sent = "SELECT (subject ->> 'seq')::bigint FROM webhook_deliveries";
+    let sent = query_scalar::<_, i64>(sent).fetch_all(&scene.app.pool).await.unwrap();
     let stored = query_scalar::<_, i64>("SELECT seq FROM consent_receipts");
     let stored = stored.fetch_all(&scene.app.pool).await.unwrap();
-    let told = told.into_iter().collect::<BTreeSet<_>>();
-    assert!(stored.len() >= 120 && stored.iter().all(|seq| told.contains(seq)));
+    let sent = sent.into_iter().collect::<BTreeSet<_>>();
+    assert!(stored.len() >= 120 && stored.iter().all(|seq| sent.contains(seq)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -269,8 +269,8 @@ async fn a_withdrawal_that_comes_into_the_log_is_known_to_the_next_check_too_and
         proofs.push(scene.app.proof(&scene.far, &format!("visitor-{round}")).await);
     }
     let log = proofs[ROUNDS - 1].log(&scene.app.client, &scene.app.base).await;
-    let places = proofs.iter().map(|proof| proof.place(&log)).collect::<BTreeSet<_>>();
-    assert_eq!(places.len(), ROUNDS);
+    let positions = proofs.iter().map(|proof| proof.position(&log)).collect::<BTreeSet<_>>();
+    assert_eq!(positions.len(), ROUNDS);
 }
 
 /// Withdrawals whose connection to the worker is cut at one moment after the other.

@@ -74,7 +74,7 @@ async fn a_running_service_moves_onto_a_cluster_whose_shards_are_split_and_rebal
     if workers().is_empty() {
         return;
     }
-    let database = Arc::new(TestDatabase::unspread().await);
+    let database = Arc::new(TestDatabase::undistributed().await);
     let app = App::spawn_on(Arc::clone(&database), Clock::manual(start_of_time()), &[]).await;
     let owner = app.unlimited_account("owner@cluster.example").await;
     let mut sites = Vec::new();

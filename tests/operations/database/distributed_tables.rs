@@ -22,7 +22,7 @@ use crate::support::visitors::with;
 use crate::support::webhooks::Hooks;
 use crate::support::{Answer, App};
 
-async fn spread_database() -> Arc<TestDatabase> {
+async fn distributed_database() -> Arc<TestDatabase> {
     let database = Arc::new(TestDatabase::create().await);
     if workers().is_empty() {
         let marker = "CREATE TABLE pg_dist_partition (logicalrelid regclass)";
@@ -31,12 +31,12 @@ async fn spread_database() -> Arc<TestDatabase> {
     database
 }
 
-async fn spread_app() -> App {
-    App::spawn_on(spread_database().await, Clock::manual(start_of_time()), &[]).await
+async fn distributed_app() -> App {
+    App::spawn_on(distributed_database().await, Clock::manual(start_of_time()), &[]).await
 }
 
 async fn scene() -> (App, String, Site) {
-    let app = spread_app().await;
+    let app = distributed_app().await;
     let key = app.account("ann@spread.example").await.key;
     let site = app.consent_site(&key, "shop.example").await;
     (app, key, site)
@@ -241,16 +241,16 @@ async fn rows(app: &App) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn both_forms_write_the_same_rows_and_tell_the_same_endpoints() {
+async fn both_forms_write_the_same_rows_and_notify_the_same_endpoints() {
     let mut written = Vec::new();
-    for app in [spread_app().await, App::spawn().await] {
+    for app in [distributed_app().await, App::spawn().await] {
         let key = app.account("ann@spread.example").await.key;
         let site = app.consent_site(&key, "shop.example").await;
         let endpoint = json!({"url": "https://hooks.example/a"});
         app.call(Method::POST, "/v1/webhooks", &key, endpoint).await.expect(201);
-        let told = json!({"language": "de", "notice": "0".repeat(64)});
+        let shown = json!({"language": "de", "notice": "0".repeat(64)});
         let yes = with(&site.acceptance("yes"), "choice_id", choice(3));
-        app.recorded(&with(&yes, "shown", told)).await;
+        app.recorded(&with(&yes, "shown", shown)).await;
         app.recorded(&yes).await;
         app.recorded(&site.refusal("no", "declined")).await;
         let kinds = "SELECT kind || ' ' || (subject -> 'seq' IS NOT NULL) FROM webhook_deliveries
@@ -268,7 +268,7 @@ async fn of_choices_that_are_written_together_each_keeps_what_was_shown_with_it(
     for logged in [false, true] {
         let settings = if logged { &[LOG_KEY][..] } else { &[] };
         let clock = Clock::manual(start_of_time());
-        let app = App::spawn_on(spread_database().await, clock, settings).await;
+        let app = App::spawn_on(distributed_database().await, clock, settings).await;
         let key = app.account("ann@spread.example").await.key;
         let site = app.consent_site(&key, "shop.example").await;
         let body = |visitor: &str| match visitor.split_once('-') {
@@ -300,8 +300,8 @@ async fn of_choices_that_are_written_together_each_keeps_what_was_shown_with_it(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_visitor_is_answered_and_an_erasure_let_pass_before_endpoints_are_told() {
-    let hooks = Hooks::on(spread_database().await, Clock::manual(start_of_time())).await;
+async fn a_visitor_is_answered_and_an_erasure_let_pass_before_endpoints_are_notified() {
+    let hooks = Hooks::on(distributed_database().await, Clock::manual(start_of_time())).await;
     hooks.webhook("hooks.example/a", Reply::page("ok")).await;
     let slowly = "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql
             AS 'BEGIN PERFORM pg_sleep(2); RETURN NEW; END';
@@ -325,8 +325,8 @@ async fn a_visitor_is_answered_and_an_erasure_let_pass_before_endpoints_are_told
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_is_told_of_a_choice_that_is_stored_and_never_of_one_that_was_not() {
-    let hooks = Hooks::on(spread_database().await, Clock::manual(start_of_time())).await;
+async fn an_endpoint_is_notified_of_a_choice_that_is_stored_and_never_of_one_that_was_not() {
+    let hooks = Hooks::on(distributed_database().await, Clock::manual(start_of_time())).await;
     let endpoint = hooks.webhook("hooks.example/a", Reply::page("ok")).await["endpoint_id"].clone();
     let choose = |number: usize| {
         let body = hooks.shop.acceptance(&format!("visitor-{number}"));

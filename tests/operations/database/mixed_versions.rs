@@ -145,5 +145,5 @@ async fn a_choice_of_an_older_node_comes_into_the_log_when_its_proof_is_requeste
     app.recorded(&site.acceptance("v2")).await;
     let (older, newer) = (app.proof(&site, "v1").await, app.proof(&site, "v2").await);
     let log = newer.log(&app.client, &app.base).await;
-    assert_ne!(older.place(&log), newer.place(&log));
+    assert_ne!(older.position(&log), newer.position(&log));
 }

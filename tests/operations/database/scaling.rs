@@ -1,4 +1,4 @@
-//! The steps of `docs/scaling.md` that can be tried without a cluster.
+//! The steps of `docs/cluster.md` and `docs/scaling.md` that can be tried without a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::support::postgres::cluster::{statements, workers};
 use crate::support::postgres::database::TestDatabase;
 use crate::support::visitors::with;
 
-/// The place of each table according to the guide.
+/// The distribution of each table according to the guide.
 #[derive(Debug, Default)]
 struct Plan {
     /// With the column that they are distributed by.

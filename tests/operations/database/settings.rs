@@ -16,6 +16,7 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::postgres::servers::{Server, Servers};
 use crate::support::process::{program, run, said};
 use crate::support::server::start_of_time;
+use crate::support::waiting::wait_until;
 use crate::support::{Account, Answer, App};
 
 /// A setting as a database may prescribe it, and its value on the service's connections.
@@ -183,9 +184,8 @@ async fn a_standby_is_read_again_after_a_restart_whatever_isolation_is_prescribe
     let prescribe = "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'";
     servers.run(Server::First, prescribe).await;
     // Such a session of the standby can show its settings, and nothing else.
-    while servers.isolation(Server::Second).await != "serializable" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let is_prescribed = async || servers.isolation(Server::Second).await == "serializable";
+    wait_until("the standby has the setting", is_prescribed).await;
     let database = Database::connect_replica(&servers.url(Server::Second)).unwrap();
     let watching = tokio::spawn(database.clone().watch());
     for is_restarted in [false, true] {

@@ -56,14 +56,14 @@ async fn a_non_ascii_recipient_needs_a_server_with_smtputf8() {
     assert_eq!(accounts, 0);
     // A server that announces SMTPUTF8 gets the parameter for such addresses only.
     let app = App::spawn_with_mail().await;
-    for (email, inbox, is_told) in [
+    for (email, inbox, has_parameter) in [
         ("jörg@utf8.example", "jörg@utf8.example", true),
         ("θάλεια@bücher.example", "θάλεια@xn--bcher-kva.example", true),
         ("utf8@bücher.example", "utf8@xn--bcher-kva.example", false),
     ] {
         sign_up(&app, email).await.expect(201);
         let options = MailServer::shared().newest(inbox).await.0["options"].to_string();
-        assert_eq!(options.contains("SMTPUTF8"), is_told, "{email}: {options}");
+        assert_eq!(options.contains("SMTPUTF8"), has_parameter, "{email}: {options}");
     }
 }
 

@@ -123,7 +123,7 @@ async fn pauses_grow_from_attempt_to_attempt() {
 }
 
 #[tokio::test]
-async fn a_newer_code_takes_the_place_of_a_mail_that_waits() {
+async fn a_newer_code_replaces_a_mail_that_waits() {
     let app = App::spawn_with_mail().await;
     let email = fresh_address("drop");
     let opened = app.sign_up(&email).await;

@@ -152,7 +152,7 @@ async fn node_with_a_slow_mail(is_due: bool) -> (App, Process, String) {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_under_way_when_the_node_is_told_to_stop_is_not_sent_again() {
+async fn a_mail_that_is_under_way_when_the_node_is_stopped_is_not_sent_again() {
     let (app, mut node, email) = node_with_a_slow_mail(true).await;
     MailServer::shared().newest(&email).await;
     node.send(Signal::SIGTERM);
@@ -162,7 +162,7 @@ async fn a_mail_that_is_under_way_when_the_node_is_told_to_stop_is_not_sent_agai
 }
 
 #[tokio::test]
-async fn a_requested_code_is_mailed_although_the_node_is_told_to_stop() {
+async fn a_requested_code_is_mailed_although_the_node_is_stopped() {
     let (app, mut node, email) = node_with_a_slow_mail(false).await;
     let body = json!({"email": email});
     let sent = client().post(node.url("/v1/signup/resend-code")).json(&body).send().await;

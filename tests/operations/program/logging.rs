@@ -7,6 +7,7 @@ use sqlx::PgPool;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App, MailServer, Process};
 
 const SECRET: &str = "the-receipt-secret-of-the-log-test";
@@ -32,9 +33,8 @@ impl Scene {
         let service = Process::start(command).await;
         let client = client();
         // The service's own work at the start belongs to no request.
-        while !service.log().contains("consent policy in force") {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        let is_at_work = async || service.log().contains("consent policy in force");
+        wait_until("the policy is in force", is_at_work).await;
         let before = service.log().len();
         let secrets = vec![SECRET.to_owned()];
         let pool = database.pool();
@@ -221,9 +221,7 @@ async fn a_flood_that_is_refused_is_no_flood_of_lines() {
     }
     // The last line is there, so an earlier one would be there too.
     Answer::of(ask(Method::GET, "/v1/whoami").bearer_auth("px_wrong")).await;
-    while !service.log().contains("invalid api key") {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    wait_until("the refusal is logged", async || service.log().contains("invalid api key")).await;
     let log = service.log();
     let warnings = log.lines().filter(|line| line.contains("WARN")).collect::<Vec<_>>();
     assert!(warnings.is_empty(), "{warnings:#?}");

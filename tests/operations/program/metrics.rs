@@ -14,6 +14,7 @@ use crate::support::process::{program, run, said};
 use crate::support::scrape::Scrape;
 use crate::support::server::client;
 use crate::support::story::Site;
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App, MailServer, Process, fresh_address};
 
 /// A node with metrics, and another one on which tests set things up.
@@ -220,9 +221,9 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     // lock, the others wait for the first.
     let mut answers = vec![send("ann".to_owned())];
     // Not what deletes rows, which may wait there as well.
-    while statements_that_wait(&scene.setup.pool, "INSERT INTO consent_receipts").await == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let waits =
+        async || statements_that_wait(&scene.setup.pool, "INSERT INTO consent_receipts").await > 0;
+    wait_until("a choice waits for the lock", waits).await;
     answers.extend((0..5).map(|_| send("ann".to_owned())));
     scene.reaches("assent_receipts_queued", 5.0).await;
     // The one that listens for changes, once nothing else is at work; the writer's is none of the pool's.

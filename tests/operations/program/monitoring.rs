@@ -130,7 +130,7 @@ async fn the_alert_rules_ask_for_metrics_that_are_there() {
 }
 
 #[test]
-fn every_alarm_names_the_place_where_it_is_explained() {
+fn every_alarm_names_the_section_that_explains_it() {
     let field = |name: &str| {
         let lines = ALERTS.lines().filter_map(move |line| {
             let line = line.trim_start().trim_start_matches("- ");

@@ -4,7 +4,7 @@
 use super::secrecy_story::Story;
 
 /// Returns the log.
-async fn tell(settings: &[(&str, &str)]) -> String {
+async fn log_of_story(settings: &[(&str, &str)]) -> String {
     let mut story = Story::begin(settings).await;
     story.signs_up().await;
     let policy = story.sets_up().await;
@@ -13,18 +13,18 @@ async fn tell(settings: &[(&str, &str)]) -> String {
     story.pays().await;
     story.lets_an_agent_work().await;
     story.meets_a_broken_database(&policy).await;
-    story.told_nobody().await;
+    story.reveals_nothing().await;
     story.service.log()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_secret_shows_in_the_usual_log() {
-    tell(&[("LOG_FORMAT", "text")]).await;
+    log_of_story(&[("LOG_FORMAT", "text")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_secret_shows_in_the_json_log() {
-    tell(&[("LOG_FORMAT", "json")]).await;
+    log_of_story(&[("LOG_FORMAT", "json")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,7 +33,7 @@ async fn nothing_secret_shows_in_the_log_of_a_search_for_an_error() {
         [("LOG_FORMAT", "text"), ("RUST_LOG", "debug,rmcp::service=trace,rocket::server=trace")],
         [("LOG_FORMAT", "json"), ("RUST_LOG", "trace")],
     ] {
-        let log = tell(&settings).await;
+        let log = log_of_story(&settings).await;
         assert!(log.contains("WHERE key_hash = $1"), "this is no search: {log}");
     }
 }

@@ -346,7 +346,7 @@ impl Story {
         self.is(404);
     }
 
-    pub async fn told_nobody(&self) {
+    pub async fn reveals_nothing(&self) {
         let scrape = self.service.scrape().await.text;
         let log = self.service.log();
         assert!(log.contains("account opened") && log.contains("internal error"), "{log}");

@@ -12,7 +12,7 @@ use crate::support::server::client;
 use crate::support::{MailServer, Process, fresh_address};
 
 #[tokio::test]
-async fn the_service_ends_in_order_when_told_to() {
+async fn the_service_ends_in_order_on_a_signal() {
     let database = TestDatabase::create().await;
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut service = Process::start(program(&database.url)).await;
@@ -35,9 +35,9 @@ async fn requests_in_flight_are_finished_before_the_end() {
     let in_flight = tokio::spawn(request.send());
     tokio::time::sleep(Duration::from_secs(3)).await;
     service.send(Signal::SIGTERM);
-    let told = Instant::now();
+    let signalled_at = Instant::now();
     while client().get(service.url("/healthz")).send().await.is_ok() {
-        assert!(told.elapsed() < Duration::from_secs(5), "it still accepts");
+        assert!(signalled_at.elapsed() < Duration::from_secs(5), "it still accepts");
     }
     let answer = in_flight.await.unwrap().expect("the request in flight is answered");
     assert_eq!(answer.status(), 502);
@@ -80,7 +80,7 @@ async fn a_long_deletion_ends_with_the_batch_that_it_is_at() {
     assert_eq!(service.exit_code().await, Some(0));
     let left = left(&pool).await;
     assert!(left > 0 && left % 5_000 == 0, "{left} rows are left");
-    assert!(service.log().contains("deleted what is over"), "{}", service.log());
+    assert!(service.log().contains("deleted expired data"), "{}", service.log());
     assert!(!service.log().contains("WARN"), "{}", service.log());
 }
 

@@ -1,16 +1,18 @@
-//! The workers of a cluster, if the tests run on one (`make test-cluster`), and the statements of
-//! `docs/scaling.md` that distribute tables over them.
+//! The workers of a cluster, if the tests run on one (`make test-cluster`), and the statements of `docs/cluster.md`
+//! and `docs/scaling.md`.
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use url::Url;
 
-const GUIDE: &str = include_str!("../../../docs/scaling.md");
+const GUIDES: [&str; 2] =
+    [include_str!("../../../docs/cluster.md"), include_str!("../../../docs/scaling.md")];
 
-/// The SQL between two marks of the guide.
+/// The SQL between two marks of a guide.
 pub fn statements(mark: &str) -> String {
     let begin = format!("<!-- {mark}:begin -->\n```sql\n");
     let end = format!("```\n<!-- {mark}:end -->");
-    let (_, rest) = GUIDE.split_once(&begin).expect("the guide has the mark");
+    let rest = GUIDES.iter().find_map(|guide| Some(guide.split_once(&begin)?.1));
+    let rest = rest.expect("a guide has the mark");
     rest.split_once(&end).expect("the mark ends").0.to_owned()
 }
 
@@ -35,20 +37,20 @@ async fn run(url: &str, statements: String) -> sqlx::Result<()> {
 
 /// The nodes' own names and ports in place of the guide's.
 fn as_here(statements: &str, coordinator: &str) -> String {
-    let place = |server: &str| {
+    let address_of = |server: &str| {
         let url = Url::parse(server).expect("an address");
         format!("'{}', {}", url.host_str().expect("a host"), url.port().expect("a port"))
     };
-    let named = statements.replace("'coordinator.internal', 5432", &place(coordinator));
+    let named = statements.replace("'coordinator.internal', 5432", &address_of(coordinator));
     let workers = workers().into_iter().enumerate();
     workers.fold(named, |named, (number, server)| {
-        named.replace(&format!("'worker-{}.internal', 5432", number + 1), &place(&server))
+        named.replace(&format!("'worker-{}.internal', 5432", number + 1), &address_of(&server))
     })
 }
 
 /// Makes a database that exists on every server, migrated at the coordinator, one whose tables are
 /// spread. Nobody is connected to it afterwards, so that it can be copied.
-pub async fn spread(coordinator: &str, database: &str) -> sqlx::Result<()> {
+pub async fn distribute(coordinator: &str, database: &str) -> sqlx::Result<()> {
     follow(coordinator, database, "citus-nodes").await?;
     follow(coordinator, database, "citus").await
 }

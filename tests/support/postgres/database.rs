@@ -103,7 +103,7 @@ async fn make_template(keeper: &mut PgConnection, name: &str) -> sqlx::Result<()
         postgres::migrate(&pool).await.expect("the migrations run");
         pool.close().await;
         if is_cluster {
-            cluster::spread(&server_url(), &making).await?;
+            cluster::distribute(&server_url(), &making).await?;
             cluster::close(&server_url(), &making).await?;
         }
         admin(format!("ALTER DATABASE {making} RENAME TO {name}")).await?;
@@ -155,7 +155,7 @@ impl TestDatabase {
     }
 
     /// Without what spreads it, on every server of a cluster: what a service has that grows onto one.
-    pub async fn unspread() -> Self {
+    pub async fn undistributed() -> Self {
         let database = Self::empty().await;
         postgres::migrate(&database.pool()).await.expect("the migrations run");
         database

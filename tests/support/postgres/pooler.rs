@@ -20,8 +20,8 @@ pub struct Pooler {
 
 /// Debian installs it in a folder that is only in root's path.
 fn program() -> &'static str {
-    let places = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
-    places.into_iter().find(|place| fs::exists(place).unwrap_or_default()).unwrap_or("pgbouncer")
+    let paths = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
+    paths.into_iter().find(|path| fs::exists(path).unwrap_or_default()).unwrap_or("pgbouncer")
 }
 
 impl Pooler {

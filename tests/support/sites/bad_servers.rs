@@ -28,7 +28,7 @@ pub struct BadServers {
     bobs_shop: Site,
     events: usize,
     /// Events of the other tenant.
-    told: usize,
+    delivered: usize,
 }
 
 async fn waiting(app: &App) -> i64 {
@@ -54,7 +54,7 @@ impl BadServers {
         for many in (0..events).map(choice).collect::<Vec<_>>().chunks(100) {
             join_all(many.iter().map(|choice| hooks.app.recorded(choice))).await;
         }
-        Self { hooks, endpoint, bob, bobs_shop, events, told: 0 }
+        Self { hooks, endpoint, bob, bobs_shop, events, delivered: 0 }
     }
 
     /// The server answers in one bad way after the other, those last by which it takes what it is sent.
@@ -71,16 +71,16 @@ impl BadServers {
             Reply::Endless("x".repeat(1 << 20)),
         ];
         for reply in bad {
-            let told = format!("{reply:?}").chars().take(30).collect::<String>();
+            let case = format!("{reply:?}").chars().take(30).collect::<String>();
             self.hooks.site.answer(BAD, reply);
             self.happens().await;
             let asked = self.hooks.sent(BAD).len();
             let is_asked = async || self.hooks.sent(BAD).len() > asked;
             let is_free = async || is_asked().await || nobody_sends(&self.hooks.app).await;
-            wait_until(&format!("what was under way is over: {told}"), is_free).await;
+            wait_until(&format!("what was under way is over: {case}"), is_free).await;
             self.hooks.app.clock.advance(Days::hours(1) + Days::minutes(20));
-            wait_until(&format!("the bad one is asked: {told}"), is_asked).await;
-            self.other_is_told_in_time(&told).await;
+            wait_until(&format!("the bad one is asked: {case}"), is_asked).await;
+            self.other_is_served_in_time(&case).await;
         }
         self.leads_to_a_private_address().await;
     }
@@ -104,7 +104,7 @@ impl BadServers {
             failure.is_some_and(|said| said.contains("public") || said.contains("resolved"))
         };
         wait_until("the address is refused", is_refused).await;
-        self.other_is_told_in_time("private").await;
+        self.other_is_served_in_time("private").await;
         assert_eq!(self.hooks.sent(BAD).len(), before);
         self.moves_to(&format!("https://{BAD}")).await;
     }
@@ -114,24 +114,24 @@ impl BadServers {
         self.hooks.call(Method::PATCH, &path, json!({"url": url})).await.expect(200);
     }
 
-    async fn other_is_told_in_time(&mut self, told: &str) {
+    async fn other_is_served_in_time(&mut self, case: &str) {
         let begun = Instant::now();
         choose(&self.hooks.app, &self.bobs_shop, 1).await;
-        self.told += 1;
-        let is_told = async || self.hooks.sent(GOOD).len() == self.told;
-        wait_until("the good one is told", is_told).await;
-        assert!(begun.elapsed() < IN_TIME, "{told}: {:?}", begun.elapsed());
-        eprintln!("{told}: the other tenant waited {:?}", begun.elapsed());
+        self.delivered += 1;
+        let is_delivered = async || self.hooks.sent(GOOD).len() == self.delivered;
+        wait_until("the good one receives the event", is_delivered).await;
+        assert!(begun.elapsed() < IN_TIME, "{case}: {:?}", begun.elapsed());
+        eprintln!("{case}: the other tenant waited {:?}", begun.elapsed());
     }
 
     /// Once the server is good, every event has arrived, and none twice after it was taken.
-    pub async fn become_good(self, patience: Duration) {
+    pub async fn become_good(self, timeout: Duration) {
         let Self { hooks, endpoint, bob, events, .. } = self;
         hooks.site.answer(BAD, Reply::page("ok"));
         hooks.app.clock.advance(Days::hours(5));
         let (begun, left) = (Instant::now(), waiting(&hooks.app).await);
         while waiting(&hooks.app).await > 0 {
-            assert!(begun.elapsed() < patience, "{} wait", waiting(&hooks.app).await);
+            assert!(begun.elapsed() < timeout, "{} wait", waiting(&hooks.app).await);
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         eprintln!("{left} arrived in {:?}, from one pixel one after the other", begun.elapsed());

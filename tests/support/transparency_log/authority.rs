@@ -169,9 +169,9 @@ impl Authority {
             let authority = self.clone();
             tokio::task::spawn_blocking(move || authority.reply(&question))
         };
-        let changed = |place: usize| {
+        let changed = |index: usize| {
             let mut changed = question.clone();
-            changed[place] ^= 1;
+            changed[index] ^= 1;
             changed
         };
         match mood {

@@ -5,9 +5,9 @@ use assent::proof::format::checkpoint::Checkpoint;
 use assent::proof::format::cosignature::CosigningKey;
 use assent::proof::format::entry::{self, Kind};
 use assent::proof::format::hashes::{Hash, complete, leaf};
-use assent::proof::format::note::{Signer, Verifier};
+use assent::proof::format::note::{NoteSigner, Verifier};
 use assent::proof::format::path::{consistency, inclusion};
-use assent::proof::format::policy::Policy;
+use assent::proof::format::policy::TrustPolicy;
 use assent::proof::format::tlog_proof::TlogProof;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -23,7 +23,7 @@ const KEPT: u64 = 3;
 
 /// A log and its one witness.
 pub struct MadeLog {
-    signer: Signer,
+    signer: NoteSigner,
     witness: CosigningKey,
     entries: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Making {
 
     pub fn log(&self) -> MadeLog {
         MadeLog {
-            signer: Signer::new(self.log, &[1; 32]).unwrap(),
+            signer: NoteSigner::new(self.log, &[1; 32]).unwrap(),
             witness: CosigningKey::new(self.witness, &[2; 32]).unwrap(),
             entries: (0..EARLIER).map(|number| format!("entry {number}\n")).collect(),
         }
@@ -185,8 +185,8 @@ impl MadeLog {
         format!("log {}\nwitness w {}\nquorum w\n", self.key(), self.witness.cosigner())
     }
 
-    pub fn trusted(&self) -> Policy {
-        Policy::trusting(&self.policy()).unwrap()
+    pub fn trusted(&self) -> TrustPolicy {
+        TrustPolicy::trusting(&self.policy()).unwrap()
     }
 
     fn size(&self) -> u64 {

@@ -11,8 +11,8 @@ use crate::support::server::{Answer, App};
 use crate::support::story::Site;
 use crate::support::visitors::with;
 
-/// Where a choice is in the log: the number of its entry, and its place behind it.
-pub type Place = (usize, u64);
+/// Where a choice is in the log: the number of its entry, and its position behind it.
+pub type Position = (usize, u64);
 
 /// A proof file that somebody was given.
 pub struct Proof {
@@ -34,7 +34,7 @@ impl Proof {
         BASE64_STANDARD.decode(self.lines()[1].strip_prefix("extra ").unwrap()).unwrap()
     }
 
-    /// The places of the tree in which the choice is.
+    /// The positions of the tree in which the choice is.
     pub fn size(&self) -> u64 {
         u64::from_be_bytes(self.extra()[40..48].try_into().unwrap())
     }
@@ -64,7 +64,7 @@ impl Proof {
     }
 
     /// Finds the choice in all of the log, by the formats as the reference tells them.
-    pub fn place(&self, log: &PublicLog) -> Place {
+    pub fn position(&self, log: &PublicLog) -> Position {
         let (extra, lines) = (self.extra(), self.lines());
         let (salt, numbers, path) = (&extra[..32], &extra[32..48], &extra[48..]);
         assert_eq!(hex::encode(salt), self.json["salt"]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use assent::clock::Clock;
 use assent::proof::format::cosignature::{Cosigner, CosigningKey};
-use assent::proof::format::note::{Note, Signer, Verifier};
+use assent::proof::format::note::{Note, NoteSigner, Verifier};
 use assent::proof::witness::{Answer, LogWitness};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,12 +19,12 @@ pub fn log_key() -> Verifier {
     log_signer().verifier().clone()
 }
 
-pub fn log_signer() -> Signer {
+pub fn log_signer() -> NoteSigner {
     signer_of("localhost/log")
 }
 
-fn signer_of(origin: &str) -> Signer {
-    Signer::new(origin, &hex::decode(LOG_KEY.1).unwrap()).unwrap()
+fn signer_of(origin: &str) -> NoteSigner {
+    NoteSigner::new(origin, &hex::decode(LOG_KEY.1).unwrap()).unwrap()
 }
 
 /// How a witness behaves.

@@ -70,8 +70,8 @@ pub fn hostile_texts() -> Vec<(&'static str, String, String)> {
     ]
 }
 
-/// Members of a valid proof in which a service could place such a text.
-const PLACES: [&str; 7] = [
+/// Members of a valid proof in which a service could put such a text.
+const MEMBERS: [&str; 7] = [
     "/receipt/visitor_id",
     "/receipt/origin",
     "/receipt/pixel_id",
@@ -85,10 +85,10 @@ fn hostile_statements() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (kind, text, shown) in hostile_texts() {
         // The long text is used once, because it makes the table long.
-        for place in &PLACES[..if kind == "long" { 1 } else { PLACES.len() }] {
-            let making = Making::usual().with(place, text.clone());
+        for member in &MEMBERS[..if kind == "long" { 1 } else { MEMBERS.len() }] {
+            let making = Making::usual().with(member, text.clone());
             let (log, proof) = (making.log(), making.proof().to_string());
-            let name = format!("{kind} in {place}");
+            let name = format!("{kind} in {member}");
             vectors.push(Vector::new(&name, &log, proof, true, &shown));
         }
     }
@@ -170,9 +170,9 @@ fn tokens() -> Vec<Vector> {
     tokens.push(BASE64_STANDARD.encode(&bytes[..bytes.len() - 1]));
     // Changed positions: tags, lengths, object identifiers, the imprint and the time. Later bytes are not
     // checked.
-    for place in [0, 1, 2, 4, 13, 15, 17, 19, 22, 24, 36, 40, 42, 60, 70] {
+    for index in [0, 1, 2, 4, 13, 15, 17, 19, 22, 24, 36, 40, 42, 60, 70] {
         let mut changed = bytes.clone();
-        changed[place] ^= 0x41;
+        changed[index] ^= 0x41;
         tokens.push(BASE64_STANDARD.encode(changed));
     }
     let vectors = tokens.iter().enumerate().map(|(number, token)| {

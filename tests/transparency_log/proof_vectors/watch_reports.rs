@@ -38,6 +38,9 @@ pub fn vectors() -> Vec<Vector> {
     let loud = changed("silent", json!(false));
     let mut unvisited = made();
     unvisited.report["pages"][0]["visits"] = json!([]);
+    let mut partial = made();
+    partial.report["pages"][0]["visits"].as_array_mut().unwrap().pop();
+    let renamed = changed("visit", json!("gpc"));
     let mut vectors = Vec::new();
     let results = [
         ("a silent report", vec![made()], SILENT),
@@ -50,6 +53,8 @@ pub fn vectors() -> Vec<Vector> {
         ("a report with one leak", vec![one_leak], "without consent (leaks: 1)."),
         ("a report with allowed sites", vec![allowed], "lists as allowed (entries: 1)."),
         ("a report without visits", vec![unvisited], "not every visit was observed."),
+        ("a report of five visits", vec![partial], "not every visit was observed."),
+        ("a report with a visit twice", vec![renamed], "not every visit was observed."),
         ("a report that is not silent", vec![loud], "not every visit was observed."),
         ("a report of two pages", vec![two_pages], "and other pages (2 in all) is in"),
         (

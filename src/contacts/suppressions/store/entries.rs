@@ -3,7 +3,7 @@ use sqlx::{PgConnection, query, query_scalar};
 
 use crate::clock::Timestamp;
 use crate::contacts::suppressions::entry::{
-    ImportStatus, PlacedImport, Suppression, SuppressionSource,
+    ImportStatus, ListedImport, Suppression, SuppressionSource,
 };
 use crate::error::Result;
 use crate::pixels::list_pixel_ids;
@@ -142,7 +142,7 @@ pub async fn list_newest_imports(
     connection: &mut PgConnection,
     account_id: &AccountId,
     limit: i64,
-) -> Result<Vec<PlacedImport>> {
+) -> Result<Vec<ListedImport>> {
     let rows = query!(
         "SELECT import_id, status, lines, read, added, erased, rejected, created_at
          FROM suppression_imports WHERE account_id = $1 AND status <> 'uploading'
@@ -152,7 +152,7 @@ pub async fn list_newest_imports(
     )
     .fetch_all(connection)
     .await?;
-    let imports = rows.into_iter().map(|row| PlacedImport {
+    let imports = rows.into_iter().map(|row| ListedImport {
         created_at: row.created_at,
         status: ImportStatus {
             import_id: row.import_id,

@@ -1,10 +1,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::error::EmbeddedPostgresError;
-use super::place::Place;
+use super::data_location::DataLocation;
+use super::error::{EmbeddedPostgresError, one_line};
 use super::programs::Programs;
-use super::server::{SUPERUSER, one_line};
 
 const UNFINISHED: &str = "unfinished-";
 
@@ -12,29 +11,30 @@ const UNFINISHED: &str = "unfinished-";
 /// leaves no data.
 pub(super) async fn create_cluster(
     programs: &Programs,
-    place: &Place,
+    location: &DataLocation,
+    superuser: &str,
 ) -> Result<(), EmbeddedPostgresError> {
-    remove_unfinished(place);
-    let data = place.data();
+    remove_unfinished(location);
+    let data = location.data();
     if data.exists() {
         return Ok(());
     }
     // `initdb` outlives a killed service, so the next service must use a different folder.
     let name = format!("{UNFINISHED}{}", std::process::id());
-    let unfinished = place
+    let unfinished = location
         .create_folder(&name)
-        .map_err(EmbeddedPostgresError::io("create a folder in", place.home()))?;
-    run_initdb(programs, place, &unfinished).await?;
+        .map_err(EmbeddedPostgresError::io("create a folder in", location.home()))?;
+    run_initdb(programs, location, superuser, &unfinished).await?;
     fs::rename(&unfinished, &data)
-        .and_then(|()| File::open(place.home())?.sync_all())
+        .and_then(|()| File::open(location.home())?.sync_all())
         .map_err(EmbeddedPostgresError::io("create the folder", &data))?;
     tracing::info!(folder = %data.display(), "created a PostgreSQL cluster");
     Ok(())
 }
 
 /// Best effort: remaining files do no harm.
-fn remove_unfinished(place: &Place) {
-    let entries = fs::read_dir(place.home()).into_iter().flatten().flatten();
+fn remove_unfinished(location: &DataLocation) {
+    let entries = fs::read_dir(location.home()).into_iter().flatten().flatten();
     for entry in entries {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
             let _ = fs::remove_dir_all(entry.path());
@@ -44,14 +44,15 @@ fn remove_unfinished(place: &Place) {
 
 async fn run_initdb(
     programs: &Programs,
-    place: &Place,
+    location: &DataLocation,
+    superuser: &str,
     folder: &Path,
 ) -> Result<(), EmbeddedPostgresError> {
-    let output = place
+    let output = location
         .command(&programs.initdb())
         .arg("-D")
         .arg(folder)
-        .args(["--username", SUPERUSER])
+        .args(["--username", superuser])
         .args(["--auth-local=trust", "--auth-host=reject"])
         // Text is compared byte by byte, independent of upgrades of the system's locales.
         .args(["--encoding=UTF8", "--locale=C"])

@@ -66,3 +66,18 @@ impl EmbeddedPostgresError {
         move |source| Self::Io { doing, path, source }
     }
 }
+
+/// The lines of what a program said that name a cause, or else its last three.
+pub(super) fn one_line(said: &str) -> Option<String> {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let causes: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| {
+            ["FATAL", "PANIC", "error:", "HINT", "DETAIL"].iter().any(|mark| line.contains(mark))
+        })
+        .collect();
+    let chosen =
+        if causes.is_empty() { &lines[lines.len().saturating_sub(3)..] } else { &causes[..] };
+    (!chosen.is_empty()).then(|| chosen.join(" "))
+}

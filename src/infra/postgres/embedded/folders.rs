@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_readable_short_and_tell_folders_apart() {
+    fn names_are_readable_short_and_differ_between_folders() {
         let name = name_for(Path::new("/root/My Shop/.data/postgres"));
         assert!(name.starts_with("root-my-shop-"), "{name}");
         let long = name_for(Path::new(&format!("/root/{}/.data/postgres", "x".repeat(200))));

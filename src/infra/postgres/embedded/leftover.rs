@@ -11,45 +11,46 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use tokio::time::{Instant, sleep};
 
+use super::data_location::DataLocation;
 use super::error::EmbeddedPostgresError;
 use super::pid_file::PidFile;
-use super::place::Place;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
 /// Stops a server that outlived its service, and removes its files. The caller holds the lock, so
 /// no service needs it.
-pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresError> {
-    if let Some(file) = PidFile::read(place) {
-        match file.pid.filter(|&pid| serves(pid, &place.data())) {
-            Some(pid) => end(pid, place).await?,
+pub(super) async fn end_leftover(location: &DataLocation) -> Result<(), EmbeddedPostgresError> {
+    let data = location.data();
+    if let Some(file) = PidFile::read(&data) {
+        match file.pid.filter(|&pid| serves(pid, &data)) {
+            Some(pid) => end(pid, location).await?,
             None => file
-                .take_over(place)
-                .map_err(EmbeddedPostgresError::io("clean up", &PidFile::path(place)))?,
+                .take_over(&data)
+                .map_err(EmbeddedPostgresError::io("clean up", &PidFile::path(&data)))?,
         }
     }
-    remove_sockets(place).map_err(EmbeddedPostgresError::io("clean up", place.socket()))
+    remove_sockets(location).map_err(EmbeddedPostgresError::io("clean up", location.socket()))
 }
 
 /// The socket's own lock file contains the pid of the dead server too.
-fn remove_sockets(place: &Place) -> io::Result<()> {
-    for entry in fs::read_dir(place.socket())? {
+fn remove_sockets(location: &DataLocation) -> io::Result<()> {
+    for entry in fs::read_dir(location.socket())? {
         fs::remove_file(entry?.path())?;
     }
     Ok(())
 }
 
-async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
+async fn end(pid: Pid, location: &DataLocation) -> Result<(), EmbeddedPostgresError> {
     tracing::info!(pid = pid.as_raw(), "ending the PostgreSQL of a service that was killed");
     match kill(pid, FAST_SHUTDOWN) {
         Ok(()) | Err(Errno::ESRCH) => {}
         Err(errno) => {
-            let io = EmbeddedPostgresError::io("stop the PostgreSQL of", place.home());
+            let io = EmbeddedPostgresError::io("stop the PostgreSQL of", location.home());
             return Err(io(errno.into()));
         }
     }
     let cut_off = Instant::now() + STOP_TIMEOUT;
     let mut wait = LongWait::begin();
-    while serves(pid, &place.data()) {
+    while serves(pid, &location.data()) {
         if Instant::now() > cut_off {
             let _ = kill(pid, IMMEDIATE_SHUTDOWN);
         }

@@ -2,7 +2,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use super::place::Place;
+use super::data_location::DataLocation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -37,14 +37,14 @@ pub(super) enum Attempt {
 }
 
 impl Lock {
-    pub(super) fn take(place: &Place, purpose: Purpose) -> io::Result<Attempt> {
+    pub(super) fn take(location: &DataLocation, purpose: Purpose) -> io::Result<Attempt> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(place.lock())?;
+            .open(location.lock())?;
         match file.try_lock() {
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => {
@@ -54,7 +54,7 @@ impl Lock {
             }
             Ok(()) => {}
         }
-        place.give_to_owner_of_home(&file)?;
+        location.give_to_owner_of_home(&file)?;
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{} {}", std::process::id(), purpose.word())?;

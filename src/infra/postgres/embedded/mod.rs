@@ -1,5 +1,5 @@
 //! An embedded PostgreSQL, used if `DATABASE_URL` is not set. The programs are the machine's own
-//! ([`programs`]); the data are in `<data dir>/postgres` ([`place`]), fully durable, and used by one service
+//! ([`programs`]); the data are in `<data dir>/postgres` ([`data_location`]), fully durable, and used by one service
 //! at a time ([`lock`]). The server starts and stops with the service ([`server`]). The server listens only
 //! on a Unix socket in a folder of mode 0700, and trusts everybody who can reach it: its user and root, who
 //! could read the data files anyway. A loopback port would be open to every user of the machine. PostgreSQL
@@ -10,13 +10,13 @@
 //! a lock, and settings and programs are current.
 
 mod cluster;
+mod data_location;
 mod error;
 mod folders;
 mod leftover;
 mod lock;
 mod owner;
 mod pid_file;
-mod place;
 mod programs;
 mod server;
 mod socket;
@@ -27,11 +27,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use data_location::DataLocation;
 pub use error::EmbeddedPostgresError;
 use lock::{Attempt, Lock, Purpose};
-use place::Place;
 use programs::Programs;
-use server::Server;
+use server::{SUPERUSER, Server};
 
 /// The owner of the database, which is no superuser, so SQL can never start programs or read files.
 const APPLICATION: &str = "assent";
@@ -91,15 +91,15 @@ impl EmbeddedPostgres {
         time_limit: Duration,
     ) -> Result<Self, EmbeddedPostgresError> {
         let installed = programs::installed();
-        let place = Place::find_or_create(data_dir, Programs::newest(&installed)?)?;
-        let programs = Programs::for_data(&installed, &place.data())?;
-        let url = place.url(APPLICATION, APPLICATION);
+        let location = DataLocation::find_or_create(data_dir, Programs::newest(&installed)?)?;
+        let programs = Programs::for_data(&installed, &location.data())?;
+        let url = location.url(APPLICATION, APPLICATION);
         let deadline = Instant::now() + time_limit;
         loop {
-            let attempt = Lock::take(&place, purpose)
-                .map_err(EmbeddedPostgresError::io("lock", &place.lock()))?;
+            let attempt = Lock::take(&location, purpose)
+                .map_err(EmbeddedPostgresError::io("lock", &location.lock()))?;
             let holder = match attempt {
-                Attempt::Taken(lock) => return Self::run(programs, place, lock).await,
+                Attempt::Taken(lock) => return Self::run(programs, location, lock).await,
                 Attempt::HeldBy(holder) => holder,
             };
             let may_join = purpose == Purpose::Command && holder.is_service();
@@ -107,7 +107,7 @@ impl EmbeddedPostgres {
                 return Ok(Self { url, owned: None });
             }
             if Instant::now() > deadline {
-                let home = place.home().to_owned();
+                let home = location.home().to_owned();
                 return Err(EmbeddedPostgresError::InUse { home, pid: holder.pid() });
             }
             sleep(Duration::from_millis(100)).await;
@@ -116,14 +116,14 @@ impl EmbeddedPostgres {
 
     async fn run(
         programs: &Programs,
-        place: Place,
+        location: DataLocation,
         lock: Lock,
     ) -> Result<Self, EmbeddedPostgresError> {
-        leftover::end_leftover(&place).await?;
-        cluster::create_cluster(programs, &place).await?;
-        let url = place.url(APPLICATION, APPLICATION);
+        leftover::end_leftover(&location).await?;
+        cluster::create_cluster(programs, &location, SUPERUSER).await?;
+        let url = location.url(APPLICATION, APPLICATION);
         // From here on an early return drops the server, which stops it.
-        let server = Server::start(programs, place).await?;
+        let server = Server::start(programs, location).await?;
         server.create_database(APPLICATION).await?;
         Ok(Self { url, owned: Some(Owned { server, _lock: lock }) })
     }

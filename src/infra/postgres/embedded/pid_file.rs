@@ -1,12 +1,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::unistd::Pid;
-
-use super::place::Place;
 
 pub(super) struct PidFile {
     /// `None` if a crash of the machine left the file empty.
@@ -16,12 +14,12 @@ pub(super) struct PidFile {
 }
 
 impl PidFile {
-    pub(super) fn path(place: &Place) -> PathBuf {
-        place.data().join("postmaster.pid")
+    pub(super) fn path(data: &Path) -> PathBuf {
+        data.join("postmaster.pid")
     }
 
-    pub(super) fn read(place: &Place) -> Option<Self> {
-        let text = fs::read_to_string(Self::path(place)).ok()?;
+    pub(super) fn read(data: &Path) -> Option<Self> {
+        let text = fs::read_to_string(Self::path(data)).ok()?;
         let mut lines = text.lines().map(str::trim);
         let pid = lines.next().and_then(|pid| pid.parse().ok()).map(Pid::from_raw);
         let ready = lines.nth(6) == Some("ready");
@@ -32,14 +30,14 @@ impl PidFile {
     /// PostgreSQL would take it for a running server; it ignores the pid of its parent, which is
     /// this process. Removing the file would lose the shared memory key, by which PostgreSQL
     /// detects sessions that outlived their server.
-    pub(super) fn take_over(&self, place: &Place) -> io::Result<()> {
+    pub(super) fn take_over(&self, data: &Path) -> io::Result<()> {
         let rest = self.text.find('\n').map_or("\n", |end| &self.text[end..]);
         let mut file = OpenOptions::new()
             .write(true)
             .truncate(true)
             // The folder belongs to another user if this process is root.
             .custom_flags(OFlag::O_NOFOLLOW.bits())
-            .open(Self::path(place))?;
+            .open(Self::path(data))?;
         write!(file, "{}{rest}", std::process::id())
     }
 }

@@ -12,9 +12,9 @@ use sqlx::{Connection, PgConnection};
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
 
-use super::error::EmbeddedPostgresError;
+use super::data_location::DataLocation;
+use super::error::{EmbeddedPostgresError, one_line};
 use super::pid_file::PidFile;
-use super::place::Place;
 use super::programs::Programs;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
@@ -26,26 +26,27 @@ const PREPARE_ATTEMPTS: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Server {
     process: Child,
-    place: Place,
+    location: DataLocation,
 }
 
 impl Server {
     /// Returns when the server accepts connections, without a timeout, because recovery may take any time.
     pub(super) async fn start(
         programs: &Programs,
-        place: Place,
+        location: DataLocation,
     ) -> Result<Self, EmbeddedPostgresError> {
-        let log = open_log(&place).map_err(EmbeddedPostgresError::io("open", &place.log()))?;
+        let log =
+            open_log(&location).map_err(EmbeddedPostgresError::io("open", &location.log()))?;
         let said_before = log.metadata().map_or(0, |log| log.len());
-        let mut command = place.command(&programs.postgres());
-        command.arg("-D").arg(place.data());
-        for setting in settings(&place) {
+        let mut command = location.command(&programs.postgres());
+        command.arg("-D").arg(location.data());
+        for setting in settings(&location) {
             command.arg("-c").arg(setting);
         }
         let process = duplicate(&log)
             .and_then(|(stdout, stderr)| command.stdout(stdout).stderr(stderr).spawn())
             .map_err(EmbeddedPostgresError::io("start", &programs.postgres()))?;
-        let mut server = Self { process, place };
+        let mut server = Self { process, location };
         server.wait_until_ready(said_before).await?;
         Ok(server)
     }
@@ -57,11 +58,11 @@ impl Server {
             if !matches!(gone, Ok(None)) {
                 return Err(EmbeddedPostgresError::ProgramFailed {
                     program: "postgres",
-                    said: last_words(&self.place.log(), said_before),
+                    said: last_words(&self.location.log(), said_before),
                 });
             }
-            let ready =
-                PidFile::read(&self.place).is_some_and(|file| file.pid == self.pid() && file.ready);
+            let ready = PidFile::read(&self.location.data())
+                .is_some_and(|file| file.pid == self.pid() && file.ready);
             if ready {
                 return Ok(());
             }
@@ -95,7 +96,7 @@ impl Server {
                 format!("CREATE DATABASE {name} OWNER {name}"),
             ),
         ];
-        let url = self.place.url(SUPERUSER, "postgres");
+        let url = self.location.url(SUPERUSER, "postgres");
         let mut connection = PgConnection::connect(&url).await?;
         for (exists, create) in statements {
             let exists: bool =
@@ -113,9 +114,9 @@ impl Server {
             tracing::warn!("the embedded PostgreSQL takes too long to stop and is cut off");
             self.signal(IMMEDIATE_SHUTDOWN);
         }
-        let io = EmbeddedPostgresError::io("stop the PostgreSQL of", self.place.home());
+        let io = EmbeddedPostgresError::io("stop the PostgreSQL of", self.location.home());
         self.process.wait().await.map_err(io)?;
-        self.place.leave_no_socket();
+        self.location.leave_no_socket();
         Ok(())
     }
 
@@ -146,10 +147,10 @@ pub(super) async fn accepts(url: &str) -> bool {
 }
 
 /// On the command line, neither an edited `postgresql.conf` nor `ALTER SYSTEM` overrides these settings.
-fn settings(place: &Place) -> Vec<OsString> {
+fn settings(location: &DataLocation) -> Vec<OsString> {
     let mut socket = OsString::from("unix_socket_directories=");
-    socket.push(quoted(place.socket()));
-    let port = format!("port={}", place.port());
+    socket.push(quoted(location.socket()));
+    let port = format!("port={}", location.port());
     [
         port.as_str(),
         "listen_addresses=",
@@ -186,13 +187,13 @@ fn quoted(path: &Path) -> OsString {
     OsString::from_vec(bytes)
 }
 
-fn open_log(place: &Place) -> io::Result<File> {
-    let path = place.log();
+fn open_log(location: &DataLocation) -> io::Result<File> {
+    let path = location.log();
     if fs::metadata(&path).is_ok_and(|log| log.len() > LARGEST_LOG) {
         fs::rename(&path, path.with_extension("log.old"))?;
     }
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
-    place.give_to_owner_of_home(&log)?;
+    location.give_to_owner_of_home(&log)?;
     Ok(log)
 }
 
@@ -204,18 +205,4 @@ fn last_words(log: &Path, from: u64) -> Option<String> {
     let text = fs::read(log).ok()?;
     let said = text.get(usize::try_from(from).ok()?..)?;
     one_line(&String::from_utf8_lossy(said))
-}
-
-pub(super) fn one_line(said: &str) -> Option<String> {
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let causes: Vec<&str> = lines
-        .iter()
-        .copied()
-        .filter(|line| {
-            ["FATAL", "PANIC", "error:", "HINT", "DETAIL"].iter().any(|mark| line.contains(mark))
-        })
-        .collect();
-    let chosen =
-        if causes.is_empty() { &lines[lines.len().saturating_sub(3)..] } else { &causes[..] };
-    (!chosen.is_empty()).then(|| chosen.join(" "))
 }

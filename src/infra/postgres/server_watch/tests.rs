@@ -7,7 +7,7 @@ fn watch(role: Role) -> ServerWatch {
 fn report(started_at: i64, read_only: bool, in_recovery: bool) -> ServerReport {
     let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
     let (started_at, now) = (at(started_at), at(2_000_000_000));
-    ServerReport { in_recovery, read_only, started_at, now, is_spread: false }
+    ServerReport { in_recovery, read_only, started_at, now, is_distributed: false }
 }
 
 fn generations(watch: &ServerWatch, reports: &[(i64, bool, bool)]) -> Vec<u64> {

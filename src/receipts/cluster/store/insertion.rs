@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use sqlx::{Connection, PgConnection, Postgres, QueryBuilder};
 
+use crate::consent_receipt::user_action::{Act, Seen};
 use crate::error::{Error, Result};
-use crate::receipts::store::recording::NewReceipt;
-use crate::receipts::user_action::{Act, Seen};
+use crate::receipts::record::new_receipt::NewReceipt;
 
 /// The connection caches the prepared statements for up to this many rows: that saves a round trip, and the
 /// coordinator parses them once. For a longer statement the round trip matters less, and caching would take

@@ -5,12 +5,12 @@ use sqlx::{Connection, PgConnection, PgPool, query, query_scalar};
 use uuid::Uuid;
 
 use super::insertion::{Drawn, insert_drawn};
+use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
 use crate::infra::events::{EventRow, WrittenEvent, delete_events, insert_events, release_events};
 use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
-use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::store::recording::NewReceipt;
-use crate::receipts::store::rows::{in_places, pixels_of, receipt_of, select_receipt};
+use crate::receipts::record::new_receipt::NewReceipt;
+use crate::receipts::store::rows::{by_position, pixels_of, receipt_of, select_receipt};
 use crate::receipts::store::shown::ShownOn;
 use crate::types::ids::{PixelId, VisitorId};
 
@@ -161,7 +161,7 @@ pub async fn list_stored(
     .fetch_all(connection)
     .await?;
     let found = rows.into_iter().map(|row| (row.position, receipt_of!(row)));
-    in_places(wanted.len(), found)
+    by_position(wanted.len(), found)
 }
 
 pub async fn insert_shown(

@@ -8,10 +8,10 @@ use crate::error::Result;
 /// The least hash of each shard, in order: the same for all distributed tables of this program. Empty if
 /// nothing is distributed.
 pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
-    let has_parts = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")
+    let has_shards = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")
         .fetch_one(&mut *connection)
         .await?;
-    if !has_parts {
+    if !has_shards {
         return Ok(Vec::new());
     }
     let starts = query_scalar(

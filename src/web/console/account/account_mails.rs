@@ -12,7 +12,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 
 pub fn routes() -> Vec<Route> {
     routes![mails, choose]
@@ -21,7 +21,7 @@ pub fn routes() -> Vec<Route> {
 const MAILS: Screen<'static> = Screen {
     template: "console/mails.html",
     title: tr("Email notifications"),
-    place: Place::AccountPart("mails"),
+    location: NavLocation::AccountPart("mails"),
     calls: &["GET /v1/account/mails", "PATCH /v1/account/mails"],
 };
 

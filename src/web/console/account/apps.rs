@@ -29,13 +29,19 @@ pub async fn rows(member: &Member<'_>) -> Result<Vec<Value>> {
             "used": grant.last_used_at.map_or(tr("never"), |time| Message::DayOf(time.0)),
         })
     };
-    Ok(grants::list_seen(&member.app.infra, own).await?.into_iter().map(row).collect())
+    Ok(grants::list_seen(&member.app.infra.pool, &member.app.infra.clock, own)
+        .await?
+        .into_iter()
+        .map(row)
+        .collect())
 }
 
 #[post("/console/account/apps/<grant_id>/end", data = "<_form>")]
 async fn disconnect(member: Member<'_>, grant_id: &str, _form: Form) -> Result<Reply, Refusal> {
     // The member who connected an app may disconnect it.
-    if !grants::end_own(&member.app.infra, &member.member, grant_id).await? {
+    if !grants::end_own(&member.app.infra.pool, &member.app.infra.clock, &member.member, grant_id)
+        .await?
+    {
         member.ask::<RevokeGrant>(OfGrant { grant_id: grant_id.to_owned() }).await?;
     }
     Ok(Reply::to("/console/account?done=disconnected"))

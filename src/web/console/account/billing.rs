@@ -10,7 +10,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 
 pub fn routes() -> Vec<Route> {
     routes![subscribe, manage]
@@ -21,14 +21,14 @@ fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: Message, u
     let screen = Screen {
         template: "console/way_out.html",
         title: tr("To the payment provider"),
-        place: Place::Account,
+        location: NavLocation::Account,
         calls,
     };
     member.screen(screen, context! { what, url })
 }
 
 fn payer(member: &Member<'_>) -> PayerRequest {
-    PayerRequest { account_id: member.member.account.account_id.to_string() }
+    PayerRequest { account_id: member.member.account.account_id.clone().into() }
 }
 
 #[post("/console/account/subscribe", data = "<_form>")]

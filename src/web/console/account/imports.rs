@@ -5,14 +5,14 @@ use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use crate::contacts::suppressions::entry::{ImportProgress, ImportStatus, PlacedImport};
+use crate::contacts::suppressions::entry::{ImportProgress, ImportStatus, ListedImport};
 use crate::contacts::suppressions::import::{OfImport, ShowSuppressionImport};
 use crate::error::Result;
 use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::percent;
 
 pub fn routes() -> Vec<Route> {
@@ -24,12 +24,12 @@ const LOOK_AGAIN: u32 = 3;
 
 #[get("/console/account/suppressed/imports/<import_id>")]
 async fn import(member: Member<'_>, import_id: &str) -> Result<Reply, Refusal> {
-    let request = OfImport { import_id: import_id.to_owned() };
+    let request = OfImport { import_id: import_id.into() };
     let status = member.ask::<ShowSuppressionImport>(request).await?;
     let screen = Screen {
         template: "console/import.html",
         title: tr("A list of people"),
-        place: Place::AccountPart("suppressed"),
+        location: NavLocation::AccountPart("suppressed"),
         calls: &["GET /v1/suppressions/imports/{import_id}"],
     };
     let reply = member.screen(screen, context! { import: counts(&status) });
@@ -55,8 +55,8 @@ fn counts(import: &ImportStatus) -> Value {
     })
 }
 
-pub fn row(placed: &PlacedImport) -> Value {
-    let mut row = counts(&placed.status);
-    row["when"] = json!(Message::Moment(placed.created_at));
+pub fn row(listed: &ListedImport) -> Value {
+    let mut row = counts(&listed.status);
+    row["when"] = json!(Message::Moment(listed.created_at));
     row
 }

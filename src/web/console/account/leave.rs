@@ -19,7 +19,7 @@ use crate::web::console::kit::member::{Member, Visitor};
 use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::counted;
 use crate::web::console::sign_in::fresh::{self, has_passkey, is_fresh};
 
@@ -30,7 +30,7 @@ pub fn routes() -> Vec<Route> {
 const LEAVE: Screen<'static> = Screen {
     template: "console/leave.html",
     title: tr("Export & delete"),
-    place: Place::AccountPart("leave"),
+    location: NavLocation::AccountPart("leave"),
     calls: &["GET /v1/account/export", "POST /v1/account/codes", "DELETE /v1/account"],
 };
 const ADDRESS: &str = "/console/account/leave";
@@ -169,7 +169,7 @@ async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let Some(code) = code_of(&form) else { return Ok(step.begin(&member).await?) };
     match member.ask::<DeleteAccount>(DeletionRequest { code: Some(code) }).await {
         Ok(_) => {
-            cookies::forget_session(&member.app.infra, member.jar);
+            cookies::forget_session(member.app.infra.base_url(), member.jar);
             Ok(Reply::to("/console/ended"))
         }
         Err(error) if is_about_the_code(&error) => {

@@ -20,7 +20,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::site_choice::{Hosts, SiteChoice};
 use crate::web::console::kit::words::{role_name, sentence};
 use crate::web::console::sign_in::fresh::is_fresh;
@@ -32,7 +32,7 @@ pub fn routes() -> Vec<Route> {
 const MEMBERS: Screen<'static> = Screen {
     template: "console/members.html",
     title: tr("Members"),
-    place: Place::AccountPart("members"),
+    location: NavLocation::AccountPart("members"),
     calls: &[
         "GET /v1/account/members",
         "POST /v1/account/members",
@@ -59,7 +59,7 @@ async fn members_screen(
     let members = member.ask::<ListMembers>(NoInput {}).await?.members;
     let infra = &member.app.infra;
     let hosts = Hosts::of(member).await?;
-    let seen = last_sign_ins(infra, &member.member.account.account_id).await?;
+    let seen = last_sign_ins(&infra.pool, &member.member.account.account_id).await?;
     let row = |listed: &MemberView| {
         let seen = seen.get(&listed.email).map(|time| Message::DayOf(*time));
         json!({
@@ -209,7 +209,7 @@ async fn member_screen(
     shown: Shown,
 ) -> Result<Reply> {
     let (infra, account_id) = (&member.app.infra, &member.member.account.account_id);
-    let keys = count_keys_made_by(infra, account_id, &found.email).await?;
+    let keys = count_keys_made_by(&infra.pool, &infra.clock, account_id, &found.email).await?;
     let hosts = Hosts::of(member).await?;
     let content = context! {
         id: member_id,
@@ -246,7 +246,7 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
     if code.is_none() && !is_fresh(&member) {
         return Ok(step.begin(&member).await?);
     }
-    let (member_id, pixels) = (member_id.to_owned(), sites.pixels());
+    let (member_id, pixels) = (member_id.into(), sites.pixels());
     let all_pixels = Some(pixels.is_none());
     let change = OnMember { member_id, role, pixels, all_pixels, code };
     match member.ask::<ChangeMember>(change).await {
@@ -261,7 +261,7 @@ async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<
 #[post("/console/account/members/<member_id>/remove", data = "<form>")]
 async fn remove(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
     let ends_keys = form.get("keys") == Some("end");
-    let removal = Removal { member_id: member_id.to_owned(), revoke_keys: Some(ends_keys) };
+    let removal = Removal { member_id: member_id.into(), revoke_keys: Some(ends_keys) };
     member.ask::<RemoveMember>(removal).await?;
     let done = if ends_keys { "removed-with-keys" } else { "removed" };
     Ok(Reply::to(format!("{ADDRESS}?done={done}")))

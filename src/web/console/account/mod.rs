@@ -24,7 +24,7 @@ use super::kit::member::Member;
 use super::kit::plan_summary::plan;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
-use super::kit::screen::{Place, Screen};
+use super::kit::screen::{NavLocation, Screen};
 use super::kit::site_choice::{Hosts, SiteChoice};
 use super::kit::words::{role_name, sentence};
 use super::sign_in::fresh;
@@ -49,7 +49,7 @@ pub fn routes() -> Vec<Route> {
 const ACCOUNT: Screen<'static> = Screen {
     template: "console/account.html",
     title: tr("Account"),
-    place: Place::Account,
+    location: NavLocation::Account,
     calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys", "GET /v1/grants"],
 };
 
@@ -108,7 +108,8 @@ async fn account_screen(
     let refused = refused.unwrap_or_default();
     let infra = &member.app.infra;
     let sessions = sessions::list(infra, &member.member).await?;
-    let has_choice = sessions::memberships(infra, &member.member).await?.len() > 1;
+    let has_choice =
+        sessions::memberships(&infra.pool, &infra.outbox, &member.member).await?.len() > 1;
     let content = context! {
         notice,
         has_choice,
@@ -159,7 +160,7 @@ async fn waiting_address(member: &Member<'_>) -> Result<Option<Message>> {
         return Ok(None);
     }
     let account_id = &member.member.account.account_id;
-    let pending = address_change::find(&member.app.infra, account_id).await?;
+    let pending = address_change::find(&member.app.infra.pool, account_id).await?;
     Ok(pending.map(|it| {
         let time = Message::Moment(it.takes_effect_at.0);
         tr("{{ email }} from {{ time }} on").with("email", it.email).with("time", time)
@@ -249,7 +250,7 @@ async fn end_session(member: Member<'_>, session_id: &str, _form: Form) -> Resul
     match sessions::end(&member.app.infra, &member.member, session_id).await? {
         true => {
             // The holder of that session may have connected an app.
-            grants::end_of_session(&member.app.infra, session_id).await?;
+            grants::end_of_session(&member.app.infra.pool, session_id).await?;
             Ok(Reply::to("/console/account?done=ended"))
         }
         false => Err(Error::NotFound.into()),

@@ -8,10 +8,10 @@ use crate::web::console::kit::member::Member;
 /// The section of the account's screen; `None` where there are no passkeys.
 pub async fn section(member: &Member<'_>) -> Result<Option<Value>> {
     let infra = &member.app.infra;
-    if !passkeys::are_offered(infra) {
+    if !passkeys::are_offered(&infra.outbox) {
         return Ok(None);
     }
-    let list = passkeys::list(infra, &member.member).await?;
+    let list = passkeys::list(&infra.pool, &member.member).await?;
     let row = |passkey: &PasskeyView| {
         json!({
             "id": passkey.passkey_id,

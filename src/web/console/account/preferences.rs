@@ -13,7 +13,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 
 pub fn routes() -> Vec<Route> {
     routes![form, save]
@@ -22,7 +22,7 @@ pub fn routes() -> Vec<Route> {
 const PREFERENCES: Screen<'static> = Screen {
     template: "console/preferences.html",
     title: tr("Language and time zone"),
-    place: Place::AccountPart("preferences"),
+    location: NavLocation::AccountPart("preferences"),
     calls: &[],
 };
 const ADDRESS: &str = "/console/account/preferences";
@@ -84,10 +84,10 @@ async fn save(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     };
     let infra = &member.app.infra;
     let chosen = Preferences { language, time_zone };
-    preferences::save(infra, &member.member.address, chosen).await?;
+    preferences::save(&infra.pool, &infra.clock, &member.member.address, chosen).await?;
     match language {
-        Some(language) => cookies::keep_language(infra, member.jar, language),
-        None => cookies::forget_language(infra, member.jar),
+        Some(language) => cookies::keep_language(infra.base_url(), member.jar, language),
+        None => cookies::forget_language(infra.base_url(), member.jar),
     }
     Ok(Reply::to(format!("{ADDRESS}?done=saved")))
 }

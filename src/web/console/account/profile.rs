@@ -16,7 +16,7 @@ use crate::web::console::kit::proof::{
 };
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 use crate::web::console::sign_in::fresh::{self, confirm, confirms, has_passkey, is_fresh};
 
@@ -27,7 +27,7 @@ pub fn routes() -> Vec<Route> {
 const PROFILE: Screen<'static> = Screen {
     template: "console/profile.html",
     title: tr("Name and email"),
-    place: Place::Account,
+    location: NavLocation::Account,
     calls: &["PATCH /v1/account", "POST /v1/account/codes"],
 };
 const ACCOUNT: &str = "/console/account";
@@ -50,7 +50,7 @@ async fn profile_screen(
     wrong: Option<(&str, &Error)>,
 ) -> Result<Reply> {
     let (infra, account) = (&member.app.infra, &member.member.account);
-    let pending = address_change::find(infra, &account.account_id).await?;
+    let pending = address_change::find(&infra.pool, &account.account_id).await?;
     let content = context! {
         name,
         email,
@@ -166,8 +166,15 @@ async fn move_to(
     if changed.is_pending {
         return Ok(Reply::to(format!("{ACCOUNT}?done=waiting")));
     }
-    if let Some(session) = sessions::rotate(&member.app.infra, &member.member).await? {
-        cookies::replace_secret(&member.app.infra, member.jar, &session);
+    if let Some(session) =
+        sessions::rotate(&member.app.infra.pool, &member.app.infra.clock, &member.member).await?
+    {
+        cookies::replace_secret(
+            &member.app.infra.clock,
+            member.app.infra.base_url(),
+            member.jar,
+            &session,
+        );
     }
     Ok(Reply::to(format!("{ACCOUNT}?done=moved")))
 }

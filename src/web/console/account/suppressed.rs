@@ -18,7 +18,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -28,7 +28,7 @@ pub fn routes() -> Vec<Route> {
 const SUPPRESSED: Screen<'static> = Screen {
     template: "console/suppressed.html",
     title: tr("Suppression list"),
-    place: Place::AccountPart("suppressed"),
+    location: NavLocation::AccountPart("suppressed"),
     calls: &[
         "GET /v1/suppressions",
         "PUT /v1/suppressions/{hem}",
@@ -129,7 +129,7 @@ async fn person_screen(
 ) -> Result<Reply> {
     let screen =
         Screen { template: "console/suppressed_person.html", title: tr("A person"), ..SUPPRESSED };
-    let person = match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
+    let person = match member.ask::<ShowPerson>(OfPerson { hem: hem.into() }).await {
         Ok(person) => person,
         Err(error @ Error::HemMalformed) => {
             let content = context! { problem: sentence(&error) };
@@ -150,7 +150,7 @@ async fn person_screen(
 
 #[post("/console/account/suppressed/<hem>/add", data = "<form>")]
 async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Refusal> {
-    let found = member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await;
+    let found = member.ask::<ShowPerson>(OfPerson { hem: hem.into() }).await;
     // Without anything to erase, it can be undone.
     let erases = found.is_ok_and(|person| !person.hosts.is_empty());
     if erases && form.text("word").to_uppercase() != WORD {
@@ -163,6 +163,6 @@ async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Re
 
 #[post("/console/account/suppressed/<hem>/remove", data = "<_form>")]
 async fn unsuppress(member: Member<'_>, hem: &str, _form: Form) -> Result<Reply, Refusal> {
-    member.ask::<UnsuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    member.ask::<UnsuppressPerson>(OfPerson { hem: hem.into() }).await?;
     Ok(Reply::to(format!("{ADDRESS}?done=removed")))
 }

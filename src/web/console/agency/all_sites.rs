@@ -16,7 +16,7 @@ use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{counted, price, role_name};
 
 pub fn routes() -> Vec<Route> {
@@ -28,7 +28,7 @@ pub const ADDRESS: &str = "/console/all-sites";
 const ALL_SITES: Screen<'static> = Screen {
     template: "console/all_sites.html",
     title: tr("All sites"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &[],
 };
 
@@ -118,7 +118,7 @@ pub async fn all_sites_screen(
         next: (found > first.saturating_add(PAGE)).then(|| listed.address_of(listed.page + 1)),
         notice: &listed.notice,
         invitations: invitations.iter().map(invitation_row).collect::<Vec<_>>(),
-        by_mail: Proof::of(infra) == Proof::Mail,
+        by_mail: Proof::of(&infra.outbox) == Proof::Mail,
         is_fresh: member.is_fresh(),
         roles: roles.map(role),
         client,
@@ -133,13 +133,13 @@ pub async fn all_sites_screen(
 
 /// For example: 14 sites in 5 accounts.
 fn sums(sites: usize, accounts: usize) -> Message {
-    let places = [
+    let sentences = [
         tr("{{ sites }} in no accounts."),
         tr("{{ sites }} in one account."),
         tr("{{ sites }} in {{ number }} accounts."),
     ];
     let names = [tr("No sites"), tr("One site"), tr("{{ number }} sites")];
-    counted(number_of(accounts), places).with("sites", counted(number_of(sites), names))
+    counted(number_of(accounts), sentences).with("sites", counted(number_of(sites), names))
 }
 
 fn found_in_words(found: usize) -> Message {

@@ -2,9 +2,8 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use url::form_urlencoded;
 
-use crate::accounts::account::TRIAL;
+use crate::accounts::account::{PIXELS_INCLUDED, TRIAL};
 use crate::accounts::clients::another_account::{AnotherAccount, OpenAnotherAccount};
-use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::accounts::sign_in::proof::Proof;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
@@ -15,7 +14,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{price, sentence};
 
 pub fn routes() -> Vec<Route> {
@@ -27,7 +26,7 @@ const ADDRESS: &str = "/console/accounts/another";
 const ANOTHER_ACCOUNT: Screen<'static> = Screen {
     template: "console/another_account.html",
     title: tr("Open another account"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &[],
 };
 
@@ -44,7 +43,7 @@ fn with_domain(path: &str, domain: &str) -> String {
 #[get("/console/accounts/another")]
 async fn name_account(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let domain = query.present("domain").unwrap_or_default();
-    if Proof::of(&member.app.infra) != Proof::Mail {
+    if Proof::of(&member.app.infra.outbox) != Proof::Mail {
         let sign_up = with_domain("/console/sign-up", domain);
         let mark = if domain.is_empty() { '?' } else { '&' };
         return Ok(Reply::to(format!("{sign_up}{mark}another=yes")));
@@ -82,7 +81,12 @@ async fn open_account(member: Member<'_>, browser: Browser, form: Form) -> Resul
     let request = AnotherAccount { display_name: display_name.clone(), browser: browser.0 };
     match member.ask::<OpenAnotherAccount>(request).await {
         Ok(session) => {
-            cookies::replace_secret(&member.app.infra, member.jar, &session);
+            cookies::replace_secret(
+                &member.app.infra.clock,
+                member.app.infra.base_url(),
+                member.jar,
+                &session,
+            );
             Ok(Reply::to(with_domain("/console/sites/new", &domain)))
         }
         Err(error) if error.status() < 500 => {

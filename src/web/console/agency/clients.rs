@@ -79,6 +79,7 @@ async fn cancel_offer(
     invitation_id: &str,
     _form: Form,
 ) -> Result<Reply, Refusal> {
-    cancel(&member.app.infra, &member.member, id_of(invitation_id)?).await?;
+    cancel(&member.app.infra.pool, &member.app.infra.clock, &member.member, id_of(invitation_id)?)
+        .await?;
     Ok(Reply::to(format!("{ADDRESS}?done=cancelled#client")))
 }

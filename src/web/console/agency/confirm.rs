@@ -24,7 +24,7 @@ const TEMPLATE: &str = "console/client_offer.html";
 #[get("/console/clients/confirm")]
 async fn show_offer(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
     let Some(token) = query.present("token") else { return Ok(Reply::to("/console")) };
-    let found = match find_offer(&visitor.app.infra, token).await {
+    let found = match find_offer(&visitor.app.infra.pool, &visitor.app.infra.clock, token).await {
         Ok(found) => found,
         Err(Error::NotFound) => return Ok(ended(&visitor)),
         Err(error) => return Err(error.into()),
@@ -64,7 +64,7 @@ async fn confirm_offer(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Re
 
 #[post("/console/clients/decline", data = "<form>")]
 async fn decline_offer(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusal> {
-    match decline(&visitor.app.infra, &form.text("token")).await {
+    match decline(&visitor.app.infra.pool, &visitor.app.infra.clock, &form.text("token")).await {
         Ok(asker) => {
             let content = context! { step: "declined", asker };
             Ok(visitor.page(200, TEMPLATE, tr("Offer declined"), content))

@@ -53,7 +53,9 @@ pub struct AllSites {
 
 /// The accounts that the person may open.
 async fn memberships_of(member: &Member<'_>) -> Result<HashMap<AccountId, Membership>> {
-    let all = sessions::memberships(&member.app.infra, &member.member).await?;
+    let all =
+        sessions::memberships(&member.app.infra.pool, &member.app.infra.outbox, &member.member)
+            .await?;
     let active = all.into_iter().filter(|it| it.account.status == Status::Active);
     Ok(active.map(|it| (it.account.account_id.clone(), it)).collect())
 }
@@ -63,7 +65,7 @@ pub async fn read(member: &Member<'_>, search: &str, first: usize) -> Result<All
     let memberships = memberships_of(member).await?;
     let owners = memberships.keys().map(ToString::to_string).collect::<Vec<_>>();
     let mut sites = Vec::new();
-    for pixel in list_of_accounts(&member.app.infra, &owners).await? {
+    for pixel in list_of_accounts(&member.app.infra.pool, &owners).await? {
         let membership = memberships.get(&pixel.account_id);
         let visible = membership.filter(|it| it.sites.include(pixel.pixel_id.as_str()));
         sites.extend(visible.map(|membership| (membership, pixel)));
@@ -90,7 +92,7 @@ async fn rows(member: &Member<'_>, sites: &[(&Membership, Pixel)]) -> Result<Vec
     let pixels = sites.iter().map(|(_, pixel)| pixel.clone()).collect::<Vec<_>>();
     let ids = pixels.iter().map(|pixel| pixel.pixel_id.to_string()).collect::<Vec<_>>();
     let days = DayRange::parse(None, None, now.date_naive())?;
-    let mut recent = recent::read(infra, &ids, days).await?;
+    let mut recent = recent::read(&infra.read_pool, &ids, days).await?;
     let mut connection = infra.pool.acquire().await?;
     let installs = InstallView::read_all(&mut connection, &pixels).await?;
     let broken = list_broken(&mut connection, &ids).await?.into_iter().collect::<HashSet<_>>();

@@ -10,12 +10,12 @@ use crate::web::console::kit::member::Member;
 /// Erases a person on every site of the account, with the choices there, and blocks them. The choices are only found
 /// through the contacts, so these are erased first; a repeated call completes an interrupted one.
 pub async fn block_person(member: &Member<'_>, hem: &str) -> Result<()> {
-    let person = || OfPerson { hem: hem.to_owned() };
+    let person = || OfPerson { hem: hem.into() };
     let hosts = member.ask::<ShowPerson>(person()).await?.hosts;
     for pixel in member.ask::<ListPixels>(NoInput {}).await?.pixels {
         if hosts.iter().any(|host| host == pixel.domain.as_str()) {
-            let pixel_id = pixel.pixel_id.to_string();
-            member.ask::<EraseContact>(OfContact { pixel_id, hem: hem.to_owned() }).await?;
+            let pixel_id = pixel.pixel_id.into();
+            member.ask::<EraseContact>(OfContact { pixel_id, hem: hem.into() }).await?;
         }
     }
     member.ask::<SuppressPerson>(person()).await.map(drop)

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::receipts::daily_counts::stats::StatsRequest;
+use crate::types::ids::PixelParam;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preset {
@@ -83,8 +84,7 @@ impl Asked {
         Self { preset: Some(preset), from: Some(from.to_string()), to: Some(to.to_string()) }
     }
 
-    pub fn request(&self, pixel_id: &str) -> StatsRequest {
-        let pixel_id = pixel_id.to_owned();
+    pub fn request(&self, pixel_id: PixelParam) -> StatsRequest {
         StatsRequest { pixel_id, from: self.from.clone(), to: self.to.clone() }
     }
 }

@@ -37,7 +37,7 @@ const TOKEN_LEN: usize = 32;
 pub fn covered_token(session: &str) -> String {
     let pad = random_bytes::<TOKEN_LEN>();
     let token = token_of(session);
-    let covered = std::array::from_fn::<u8, TOKEN_LEN, _>(|place| token[place] ^ pad[place]);
+    let covered = std::array::from_fn::<u8, TOKEN_LEN, _>(|index| token[index] ^ pad[index]);
     hex::encode([pad, covered].concat())
 }
 
@@ -108,7 +108,7 @@ fn infra_of<'r>(request: &'r Request<'_>) -> Result<&'r Infra> {
 }
 
 pub fn session_of(request: &Request<'_>) -> Result<String> {
-    cookies::session(infra_of(request)?, request.cookies()).ok_or(Error::SignInRequired)
+    cookies::session(infra_of(request)?.base_url(), request.cookies()).ok_or(Error::SignInRequired)
 }
 
 pub fn is_token_of(session: &str, given: &str) -> bool {
@@ -143,10 +143,10 @@ mod tests {
     #[test]
     fn every_page_masks_the_token_of_its_session_differently() {
         let pages = (0..100).map(|_| covered_token("session")).collect::<Vec<_>>();
-        for (place, page) in pages.iter().enumerate() {
+        for (index, page) in pages.iter().enumerate() {
             assert!(is_token_of("session", page) && !is_token_of("other", page));
-            assert!(pages[..place].iter().all(|other| other[..64] != page[..64]));
-            assert!(pages[..place].iter().all(|other| other[64..] != page[64..]));
+            assert!(pages[..index].iter().all(|other| other[..64] != page[..64]));
+            assert!(pages[..index].iter().all(|other| other[64..] != page[64..]));
         }
     }
 

@@ -24,6 +24,7 @@ use crate::pixels::input::OfPixel;
 use crate::pixels::other_sites::ListOtherSites;
 use crate::pixels::pixel::DayZone;
 use crate::pixels::time_zone::ShowTimeZone;
+use crate::types::ids::PixelParam;
 use crate::web::layout::page;
 
 const MOST_COUNTED: &str = "99";
@@ -62,8 +63,10 @@ impl<'r> Member<'r> {
         let app = request.rocket().state::<App>();
         let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
         let jar = request.cookies();
-        let secret = cookies::session(&app.infra, jar).ok_or(Error::SignInRequired)?;
-        let member = sessions::find(&app.infra, &secret).await?.ok_or(Error::SignInRequired)?;
+        let secret = cookies::session(app.infra.base_url(), jar).ok_or(Error::SignInRequired)?;
+        let member = sessions::find(&app.infra.pool, &app.infra.clock, &secret)
+            .await?
+            .ok_or(Error::SignInRequired)?;
         prefer(request, app, member.preferences);
         let credentials = credentials(request, Some(&member));
         let form_token = form::covered_token(&secret);
@@ -71,8 +74,8 @@ impl<'r> Member<'r> {
         let of_site = OfSite::default();
         let mut member = Self { app, jar, member, credentials, form_token, of_site, paused };
         if let Some(pixel_id) = site_of(request) {
-            let others = member.ask::<ListOtherSites>(pixel_id.to_owned());
-            let (open, others) = tokio::join!(member.open_requests(pixel_id), others);
+            let others = member.ask::<ListOtherSites>(pixel_id.clone());
+            let (open, others) = tokio::join!(member.open_requests(&pixel_id), others);
             // An error here also fails the screen, which shows it.
             let open_requests = open.unwrap_or(None).map(|open| open.count);
             member.of_site = OfSite { open_requests, others: others.unwrap_or_default() };
@@ -85,9 +88,9 @@ impl<'r> Member<'r> {
         self.member.is_fresh(self.app.infra.clock.now())
     }
 
-    pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<OpenRequests>> {
+    pub async fn open_requests(&self, pixel_id: &PixelParam) -> Result<Option<OpenRequests>> {
         let request = PageRequest {
-            pixel_id: pixel_id.to_owned(),
+            pixel_id: pixel_id.clone(),
             status: Some("open".to_owned()),
             after: None,
             limit: Some(MOST_COUNTED.to_owned()),
@@ -100,13 +103,13 @@ impl<'r> Member<'r> {
     }
 
     /// The time zone in which the statistics of a site count days.
-    pub async fn day_zone(&self, pixel_id: &str) -> Result<DayZone> {
-        self.ask::<ShowTimeZone>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+    pub async fn day_zone(&self, pixel_id: &PixelParam) -> Result<DayZone> {
+        self.ask::<ShowTimeZone>(OfPixel { pixel_id: pixel_id.clone() }).await
     }
 
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
-        App: AsRef<C::Part>,
+        App: AsRef<C::Service>,
     {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
@@ -125,8 +128,10 @@ impl<'r> Member<'r> {
         let app = self.app;
         let infra = &app.infra;
         let session = renew(infra, &self.member, code).await?;
-        let member = sessions::find(infra, session.expose()).await?.ok_or(Error::SignInRequired)?;
-        cookies::replace_secret(infra, self.jar, &session);
+        let member = sessions::find(&infra.pool, &infra.clock, session.expose())
+            .await?
+            .ok_or(Error::SignInRequired)?;
+        cookies::replace_secret(&infra.clock, infra.base_url(), self.jar, &session);
         self.form_token = form::covered_token(session.expose());
         self.credentials.member = Some(Box::new(member.clone()));
         self.member = member;
@@ -146,7 +151,7 @@ impl<'r> Member<'r> {
         let (template, title) = (screen.template, screen.title.clone());
         let (of_site, paused) = (&self.of_site, self.paused.as_ref());
         let frame = Frame::of(&self.member, &self.form_token, of_site, paused, &screen, content);
-        Reply::page(status, page(&self.app.infra, template, title, frame))
+        Reply::page(status, page(self.app.infra.base_url(), template, title, frame))
     }
 }
 
@@ -158,15 +163,15 @@ pub struct Asker {
 impl Asker {
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
-        App: AsRef<C::Part>,
+        App: AsRef<C::Service>,
     {
         ask::<C>(&self.app, self.credentials.clone(), input).await
     }
 }
 
-fn site_of<'r>(request: &'r Request<'_>) -> Option<&'r str> {
+fn site_of(request: &Request<'_>) -> Option<PixelParam> {
     let path = request.uri().path().as_str().strip_prefix("/console/sites/")?;
-    path.split_once('/').map(|(pixel_id, _)| pixel_id)
+    path.split_once('/').map(|(pixel_id, _)| pixel_id.into())
 }
 
 pub struct Visitor<'r> {
@@ -191,7 +196,7 @@ impl<'r> FromRequest<'r> for Visitor<'r> {
 impl Visitor<'_> {
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
-        App: AsRef<C::Part>,
+        App: AsRef<C::Service>,
     {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
@@ -202,15 +207,19 @@ impl Visitor<'_> {
         input: C::Input,
     ) -> Result<C::Output>
     where
-        App: AsRef<C::Part>,
+        App: AsRef<C::Service>,
     {
         let credentials = Credentials { api_key: Some(api_key), ..self.credentials.clone() };
         ask::<C>(self.app, credentials, input).await
     }
 
     pub async fn is_signed_in(&self) -> Result<bool> {
-        match cookies::session(&self.app.infra, self.jar) {
-            Some(secret) => Ok(sessions::find(&self.app.infra, &secret).await?.is_some()),
+        match cookies::session(self.app.infra.base_url(), self.jar) {
+            Some(secret) => {
+                Ok(sessions::find(&self.app.infra.pool, &self.app.infra.clock, &secret)
+                    .await?
+                    .is_some())
+            }
             None => Ok(false),
         }
     }
@@ -222,7 +231,7 @@ impl Visitor<'_> {
         title: impl Serialize,
         content: impl Serialize,
     ) -> Reply {
-        Reply::page(status, page(&self.app.infra, template, title, content))
+        Reply::page(status, page(self.app.infra.base_url(), template, title, content))
     }
 }
 
@@ -232,7 +241,7 @@ fn prefer(request: &Request<'_>, app: &App, preferences: Preferences) {
     Reader::prefer(request, preferences);
     let kept = kept_language(request).map(|language| language.tag);
     if let Some(language) = preferences.language.filter(|stored| kept != Some(stored.tag)) {
-        cookies::keep_language(&app.infra, request.cookies(), language);
+        cookies::keep_language(app.infra.base_url(), request.cookies(), language);
     }
 }
 
@@ -254,7 +263,7 @@ async fn ask<C: Capability>(
     input: C::Input,
 ) -> Result<C::Output>
 where
-    App: AsRef<C::Part>,
+    App: AsRef<C::Service>,
 {
     let caller = capability::admit::<C>(&app.accounts, credentials).await?;
     C::run(app.as_ref(), caller, input).await

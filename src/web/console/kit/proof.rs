@@ -6,7 +6,7 @@ use rocket_dyn_templates::context;
 use super::form::Form;
 use super::member::Member;
 use super::reply::Reply;
-use super::screen::{Place, Screen};
+use super::screen::{NavLocation, Screen};
 use super::words::sentence;
 use crate::accounts::codes::account_code_order::{CodeOrder, OrderCode};
 use crate::accounts::codes::code_purpose::CodePurpose;
@@ -67,7 +67,7 @@ impl Step<'_> {
     }
 
     pub fn page(&self, member: &Member<'_>, status: u16, wrong: Option<&Error>) -> Reply {
-        let by_mail = Proof::of(&member.app.infra) == Proof::Mail;
+        let by_mail = Proof::of(&member.app.infra.outbox) == Proof::Mail;
         let content = context! {
             what: &self.what,
             action: &self.action,
@@ -87,7 +87,7 @@ impl Step<'_> {
         let screen = Screen {
             template: "console/proof.html",
             title: self.title.clone(),
-            place: Place::AccountPart(self.part),
+            location: NavLocation::AccountPart(self.part),
             calls: self.calls,
         };
         member.screen_with_status(status, screen, content)

@@ -38,13 +38,13 @@ const SCREENS_OF_SITES: &[&str] = &["", "events", "deliveries", "preferences"];
 pub struct Screen<'a> {
     pub template: &'static str,
     pub title: Message,
-    pub place: Place<'a>,
+    pub location: NavLocation<'a>,
     /// The API calls that do the same as the screen: method and path.
     pub calls: &'static [&'static str],
 }
 
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
+pub enum NavLocation<'a> {
     Sites,
     /// The search, which is in no area.
     Search,
@@ -57,7 +57,7 @@ pub enum Place<'a> {
     },
 }
 
-impl<'a> Place<'a> {
+impl<'a> NavLocation<'a> {
     pub fn of(pixel: &'a PixelView, screen: &'static str) -> Self {
         Self::Site { pixel_id: pixel.pixel_id.as_str(), host: pixel.domain.as_str(), screen }
     }
@@ -120,12 +120,12 @@ impl<'a, T> Frame<'a, T> {
         screen: &Screen<'a>,
         content: T,
     ) -> Self {
-        let (area, site, screens) = match screen.place {
-            Place::Sites => ("sites", None, Vec::new()),
-            Place::Search => ("", None, Vec::new()),
-            Place::Account => ("account", None, account_links(member, "")),
-            Place::AccountPart(part) => ("account", None, account_links(member, part)),
-            Place::Site { pixel_id, host, screen } => {
+        let (area, site, screens) = match screen.location {
+            NavLocation::Sites => ("sites", None, Vec::new()),
+            NavLocation::Search => ("", None, Vec::new()),
+            NavLocation::Account => ("account", None, account_links(member, "")),
+            NavLocation::AccountPart(part) => ("account", None, account_links(member, part)),
+            NavLocation::Site { pixel_id, host, screen } => {
                 let others = other_links(&of_site.others, screen);
                 let open = of_site.open_requests.as_deref();
                 let site = SiteFrame { pixel_id, host, others };

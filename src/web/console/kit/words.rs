@@ -1,11 +1,11 @@
 use chrono::NaiveDate;
 
 pub use super::sentences::sentence;
-use crate::accounts::plans::monthly_amount;
+use crate::accounts::account::monthly_amount;
 use crate::accounts::scope::Scope;
+use crate::consent_receipt::user_action::Act;
 use crate::erasure::view::ErasedRows;
 use crate::infra::templates::{Message, tr};
-use crate::receipts::user_action::Act;
 use crate::types::device::Device;
 pub use crate::types::formatting::percent;
 

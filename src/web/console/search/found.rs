@@ -2,13 +2,14 @@ use serde::Serialize;
 
 use super::wanted::Wanted;
 use crate::infra::templates::{Message, tr};
+use crate::types::ids::PixelId;
 
 /// Results of a group that are listed.
 const MOST: usize = 20;
 
 #[derive(Clone)]
 pub struct Site {
-    pub id: String,
+    pub id: PixelId,
     pub host: String,
 }
 
@@ -64,7 +65,7 @@ pub struct Listed {
 /// The site, if its host contains the text or its id is the text.
 pub fn of_host(site: &Site, wanted: &Wanted) -> Option<Found> {
     let text = wanted.text.to_lowercase();
-    let is_id = site.id.eq_ignore_ascii_case(&text);
+    let is_id = site.id.as_str().eq_ignore_ascii_case(&text);
     (is_id || site.host.contains(&text)).then(|| Found {
         group: Group::Sites,
         is_exact: is_id || site.host == text,
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     fn site(host: &str) -> Site {
-        Site { id: format!("px_{host}"), host: host.to_owned() }
+        Site { id: PixelId::from(format!("px_{host}")), host: host.to_owned() }
     }
 
     fn found(text: &str, hosts: &[&str]) -> Vec<Found> {

@@ -19,7 +19,7 @@ use super::kit::form::Form;
 use super::kit::member::Member;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
-use super::kit::screen::{Place, Screen};
+use super::kit::screen::{NavLocation, Screen};
 use crate::accounts::capability::NoInput;
 use crate::error::Result;
 use crate::http::query::Query;
@@ -33,7 +33,7 @@ pub fn routes() -> Vec<Route> {
 const SEARCH: Screen<'static> = Screen {
     template: "console/search.html",
     title: tr("Search"),
-    place: Place::Search,
+    location: NavLocation::Search,
     calls: &[
         "GET /v1/pixels",
         "GET /v1/pixels/{pixel_id}/consent",
@@ -81,7 +81,7 @@ async fn answer(member: &Member<'_>, wanted: &Wanted) -> Result<Reply> {
 
 async fn sites_of(member: &Member<'_>) -> Result<Vec<Site>> {
     let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
-    let site = pixels.map(|it| Site { id: it.pixel_id.to_string(), host: it.domain.to_string() });
+    let site = pixels.map(|it| Site { id: it.pixel_id, host: it.domain.to_string() });
     Ok(site.collect())
 }
 

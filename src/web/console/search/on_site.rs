@@ -51,12 +51,18 @@ fn if_there<T>(found: Result<T>) -> Result<Option<T>> {
 async fn people(member: &Member<'_>, site: &Site, wanted: &Wanted) -> Result<Vec<Found>> {
     let contacts = match wanted.hem {
         Some(hem) => {
-            let person = OfContact { pixel_id: site.id.clone(), hem: hem.to_hex() };
+            let person = OfContact { pixel_id: site.id.clone().into(), hem: hem.into() };
             if_there(member.ask::<FindContact>(person).await)?.into_iter().collect()
         }
         None if wanted.is_typed && wanted.may_be_name() => {
-            let search = Some(wanted.text.clone());
-            let request = PeopleRequest { pixel_id: site.id.clone(), search, ..Default::default() };
+            let request = PeopleRequest {
+                pixel_id: site.id.clone().into(),
+                search: Some(wanted.text.clone()),
+                sort: None,
+                from: None,
+                to: None,
+                after: None,
+            };
             let page = if_there(member.ask::<ListPeople>(request).await)?;
             page.map(|page| page.contacts).unwrap_or_default()
         }
@@ -83,7 +89,7 @@ fn person(site: &Site, row: &Value, wanted: &str) -> Found {
 }
 
 async fn choice_of(member: &Member<'_>, site: &Site, receipt_id: &str) -> Result<Option<Found>> {
-    let event = if_there(choice::find(member, &site.id, receipt_id).await)?;
+    let event = if_there(choice::find(member, &site.id.clone().into(), receipt_id).await)?;
     Ok(event.map(|event| {
         let words = ChoiceWords::of(&event);
         Found {
@@ -98,7 +104,7 @@ async fn choice_of(member: &Member<'_>, site: &Site, receipt_id: &str) -> Result
 
 async fn visitor(member: &Member<'_>, site: &Site, visitor_id: &str) -> Result<Option<Found>> {
     let filter = choice::of_visitor(visitor_id);
-    let latest = if_there(choice::list(member, &site.id, filter, 1).await)?;
+    let latest = if_there(choice::list(member, &site.id.clone().into(), filter, 1).await)?;
     let latest = latest.and_then(|events| events.into_iter().next());
     Ok(latest.map(|event| {
         let at = Message::Second(event.fields.recorded_at);
@@ -114,7 +120,7 @@ async fn visitor(member: &Member<'_>, site: &Site, visitor_id: &str) -> Result<O
 }
 
 async fn request_of(member: &Member<'_>, site: &Site, request_id: &str) -> Result<Option<Found>> {
-    let (pixel_id, request_id) = (site.id.clone(), request_id.to_owned());
+    let (pixel_id, request_id) = (site.id.clone().into(), request_id.into());
     let request = member.ask::<FindErasureRequest>(OfRequest { pixel_id, request_id }).await;
     Ok(if_there(request)?.map(|request| request_found(site, &request)))
 }
@@ -124,8 +130,7 @@ async fn requests_of_visitor(
     site: &Site,
     visitor_id: &str,
 ) -> Result<Vec<Found>> {
-    let (pixel_id, visitor_id) = (site.id.clone(), visitor_id.to_owned());
-    let visitor = OfVisitor { pixel_id, visitor_id };
+    let visitor = OfVisitor { pixel_id: site.id.clone().into(), visitor_id: visitor_id.into() };
     let requests = if_there(member.ask::<FindRequestsOfVisitor>(visitor).await)?;
     let requests = requests.unwrap_or_default();
     Ok(requests.iter().map(|request| request_found(site, request)).collect())

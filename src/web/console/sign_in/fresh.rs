@@ -25,7 +25,8 @@ pub fn is_fresh(member: &Member<'_>) -> bool {
 /// Whether the member has a passkey, which repeats the sign-in without a code.
 pub async fn has_passkey(member: &Member<'_>) -> Result<bool> {
     let infra = &member.app.infra;
-    Ok(passkeys::are_offered(infra) && !passkeys::list(infra, &member.member).await?.is_empty())
+    Ok(passkeys::are_offered(&infra.outbox)
+        && !passkeys::list(&infra.pool, &member.member).await?.is_empty())
 }
 
 /// The field of a form whose code confirms the sign-in.
@@ -81,14 +82,14 @@ pub async fn confirm(
 async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let next = next_of(form.get("next"));
     let infra = &member.app.infra;
-    if Proof::of(infra) == Proof::Key {
+    if Proof::of(&infra.outbox) == Proof::Key {
         return Ok(Reply::to(format!("{}&again", super::sign_in_address(next))));
     }
     let email = member.member.address.clone();
-    let known_browser = cookies::known_browser(infra, member.jar);
-    let former = cookies::session(infra, member.jar);
+    let known_browser = cookies::known_browser(infra.base_url(), member.jar);
+    let former = cookies::session(infra.base_url(), member.jar);
     let request = SignInRequest { email, known_browser, former };
     let started = member.ask::<StartSignIn>(request).await?;
-    cookies::keep_sign_in(infra, member.jar, &started);
+    cookies::keep_sign_in(infra.base_url(), member.jar, &started);
     Ok(Reply::to(code_address(next)))
 }

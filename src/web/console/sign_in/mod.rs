@@ -16,7 +16,7 @@ use super::kit::form::{Form, OpenForm};
 use super::kit::member::{Member, Visitor};
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
-use super::kit::screen::{Place, Screen};
+use super::kit::screen::{NavLocation, Screen};
 use super::kit::words::sentence;
 use crate::accounts::capability::NoInput;
 use crate::accounts::keys::ListApiKeys;
@@ -90,8 +90,8 @@ async fn sign_in(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
 
 async fn typed_address(visitor: &Visitor<'_>) -> Result<Option<String>> {
     let infra = &visitor.app.infra;
-    match cookies::sign_in(infra, visitor.jar) {
-        Some(secret) => find_address(infra, &secret).await,
+    match cookies::sign_in(infra.base_url(), visitor.jar) {
+        Some(secret) => find_address(&infra.pool, &infra.clock, &secret).await,
         None => Ok(None),
     }
 }
@@ -107,8 +107,8 @@ fn sign_in_page(
     let infra = &visitor.app.infra;
     let content = context! {
         next, email,
-        by_mail: Proof::of(infra) == Proof::Mail,
-        takes_signups: takes_signups(infra),
+        by_mail: Proof::of(&infra.outbox) == Proof::Mail,
+        takes_signups: takes_signups(&infra.outbox, &infra.base_host()),
         sign_up: if next == HOME { SIGN_UP.to_owned() } else { with_next(SIGN_UP, next) },
         error,
         passkey_error,
@@ -120,12 +120,12 @@ fn sign_in_page(
 async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusal> {
     let (email, next) = (form.text("email"), next_of(form.get("next")));
     let infra = &visitor.app.infra;
-    let known_browser = cookies::known_browser(infra, visitor.jar);
-    let former = cookies::session(infra, visitor.jar);
+    let known_browser = cookies::known_browser(infra.base_url(), visitor.jar);
+    let former = cookies::session(infra.base_url(), visitor.jar);
     let request = SignInRequest { email: email.clone(), known_browser, former };
     match visitor.ask::<StartSignIn>(request).await {
         Ok(started) => {
-            cookies::keep_sign_in(&visitor.app.infra, visitor.jar, &started);
+            cookies::keep_sign_in(visitor.app.infra.base_url(), visitor.jar, &started);
             Ok(Reply::to(code_address(next)))
         }
         Err(error) if error.status() < 500 => {
@@ -163,8 +163,8 @@ async fn check_code(
     form: OpenForm,
 ) -> Result<Reply, Refusal> {
     let (infra, next) = (&visitor.app.infra, next_of(form.get("next")));
-    let secret = cookies::sign_in(infra, visitor.jar);
-    let former = cookies::session(infra, visitor.jar);
+    let secret = cookies::sign_in(infra.base_url(), visitor.jar);
+    let former = cookies::session(infra.base_url(), visitor.jar);
     let proof = SignInProof { secret, code: form.text("code"), browser: browser.0, former };
     match visitor.ask::<FinishSignIn>(proof).await {
         Ok(finished) => Ok(signed_in(&visitor, &finished, next).await?),
@@ -177,7 +177,7 @@ async fn check_code(
 
 async fn signed_in(visitor: &Visitor<'_>, finished: &Finished, next: &str) -> Result<Reply> {
     let (infra, Finished { session, is_renewal }) = (&visitor.app.infra, finished);
-    cookies::keep_session(infra, visitor.jar, session);
+    cookies::keep_session(&infra.clock, infra.base_url(), visitor.jar, session);
     keep_known(infra, visitor, session).await?;
     // A repeated sign-in stays in the account in which it began.
     let asks = !is_renewal && next == HOME && has_choice(infra, session).await?;
@@ -185,7 +185,7 @@ async fn signed_in(visitor: &Visitor<'_>, finished: &Finished, next: &str) -> Re
 }
 
 async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
-    if let Some(member) = sessions::find(infra, session.expose()).await? {
+    if let Some(member) = sessions::find(&infra.pool, &infra.clock, session.expose()).await? {
         let mailbox = Mailbox::of(&Email::parse(&member.address)?);
         cookies::keep_known_browser(infra, visitor.jar, &mailbox);
     }
@@ -193,9 +193,10 @@ async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) 
 }
 
 async fn has_choice(infra: &Infra, session: &NewSession) -> Result<bool> {
-    let member = sessions::find(infra, session.expose()).await?;
-    match member {
-        Some(member) => Ok(sessions::memberships(infra, &member).await?.len() > 1),
+    match sessions::find(&infra.pool, &infra.clock, session.expose()).await? {
+        Some(member) => {
+            Ok(sessions::memberships(&infra.pool, &infra.outbox, &member).await?.len() > 1)
+        }
         None => Ok(false),
     }
 }
@@ -207,10 +208,11 @@ async fn with_key(
     form: OpenForm,
 ) -> Result<Reply, Refusal> {
     let (infra, next) = (&visitor.app.infra, next_of(form.get("next")));
-    let input = OfBrowser { browser: browser.0, former: cookies::session(infra, visitor.jar) };
+    let input =
+        OfBrowser { browser: browser.0, former: cookies::session(infra.base_url(), visitor.jar) };
     match visitor.ask_with_key::<SignInWithKey>(form.text("api_key"), input).await {
         Ok(session) => {
-            cookies::keep_session(infra, visitor.jar, &session);
+            cookies::keep_session(&infra.clock, infra.base_url(), visitor.jar, &session);
             Ok(Reply::to(next))
         }
         Err(error) if error.status() < 500 => {
@@ -236,22 +238,22 @@ async fn sign_out(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
         return Ok(Reply::to(SIGN_OUT));
     }
     sessions::end(infra, &member.member, member.member.session_id).await?;
-    cancel_sign_in(infra, cookies::sign_in(infra, member.jar).as_deref()).await?;
-    cookies::forget_session(infra, member.jar);
-    cookies::forget_sign_in(infra, member.jar);
+    cancel_sign_in(&infra.pool, cookies::sign_in(infra.base_url(), member.jar).as_deref()).await?;
+    cookies::forget_session(infra.base_url(), member.jar);
+    cookies::forget_sign_in(infra.base_url(), member.jar);
     Ok(Reply::to("/console/sign-in"))
 }
 
 const NO_WAY_BACK: Screen<'static> = Screen {
     template: "console/no_way_back.html",
     title: tr("You could not sign in again"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &["POST /v1/api-keys"],
 };
 
 /// Whether the member can sign in again: with a mailbox, or a key with full scope.
 async fn can_come_back(member: &Member<'_>) -> Result<bool> {
-    if Proof::of(&member.app.infra) == Proof::Mail {
+    if Proof::of(&member.app.infra.outbox) == Proof::Mail {
         return Ok(true);
     }
     match member.ask::<ListApiKeys>(NoInput {}).await {

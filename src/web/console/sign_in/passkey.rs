@@ -39,7 +39,7 @@ async fn sign_in(visitor: Visitor<'_>, browser: Browser, form: OpenForm) -> Resu
         signature: form.text("signature"),
         user_handle: form.text("user_handle"),
     };
-    let former = cookies::session(&visitor.app.infra, visitor.jar);
+    let former = cookies::session(visitor.app.infra.base_url(), visitor.jar);
     let input = PasskeySignIn { assertion, browser: browser.0, former };
     match visitor.ask::<SignInWithPasskey>(input).await {
         Ok(Some(finished)) => Ok(signed_in(&visitor, &finished, next).await?),

@@ -65,7 +65,7 @@ fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option
         Some(Error::DisplayNameRequired | Error::Naming { .. }) => "display_name",
         _ => "",
     };
-    let takes_signups = takes_signups(&visitor.app.infra);
+    let takes_signups = takes_signups(&visitor.app.infra.outbox, &visitor.app.infra.base_host());
     let sign_in = match typed.next.is_empty() {
         true => "/console/sign-in".to_owned(),
         false => sign_in_address(&typed.next),
@@ -91,15 +91,15 @@ async fn open_account(
         email: typed.email.clone(),
         display_name: typed.display_name.clone(),
         browser: browser.0,
-        former: cookies::session(infra, visitor.jar),
+        former: cookies::session(infra.base_url(), visitor.jar),
     };
     match visitor.ask::<SignUp>(request).await {
         Ok(SignUpStep::Code(started)) => {
-            cookies::keep_sign_in(infra, visitor.jar, &started);
+            cookies::keep_sign_in(infra.base_url(), visitor.jar, &started);
             Ok(Reply::to(code_address(&typed.first_step())))
         }
         Ok(SignUpStep::SignedIn(session)) => {
-            cookies::keep_session(infra, visitor.jar, &session);
+            cookies::keep_session(&infra.clock, infra.base_url(), visitor.jar, &session);
             Ok(Reply::to(typed.first_step()))
         }
         Err(error) if error.status() < 500 => {

@@ -14,7 +14,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::role_name;
 
 pub fn routes() -> Vec<Route> {
@@ -23,7 +23,9 @@ pub fn routes() -> Vec<Route> {
 
 #[get("/console/accounts")]
 async fn accounts(member: Member<'_>) -> Result<Reply, Refusal> {
-    let memberships = sessions::memberships(&member.app.infra, &member.member).await?;
+    let memberships =
+        sessions::memberships(&member.app.infra.pool, &member.app.infra.outbox, &member.member)
+            .await?;
     let row = |membership: &Membership| {
         let account = &membership.account;
         json!({
@@ -37,7 +39,7 @@ async fn accounts(member: Member<'_>) -> Result<Reply, Refusal> {
     let screen = Screen {
         template: "console/which_account.html",
         title: tr("Which account?"),
-        place: Place::Account,
+        location: NavLocation::Account,
         calls: &[],
     };
     Ok(member.screen(screen, context! { rows: memberships.iter().map(row).collect::<Vec<_>>() }))
@@ -49,7 +51,12 @@ async fn choose(member: Member<'_>, browser: Browser, form: Form) -> Result<Repl
     let account_id = AccountId::parse(&form.text("account_id")).ok_or(Error::NotFound)?;
     if account_id != member.member.account.account_id {
         let session = sessions::switch_to(infra, &member.member, &account_id, &browser.0).await?;
-        cookies::replace_secret(infra, member.jar, &session.ok_or(Error::NotFound)?);
+        cookies::replace_secret(
+            &infra.clock,
+            infra.base_url(),
+            member.jar,
+            &session.ok_or(Error::NotFound)?,
+        );
     }
     Ok(Reply::to(next_of(form.get("next"))))
 }

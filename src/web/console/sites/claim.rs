@@ -11,7 +11,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -21,7 +21,7 @@ pub fn routes() -> Vec<Route> {
 const CLAIM: Screen<'static> = Screen {
     template: "console/claim.html",
     title: tr("Claim a site"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &["POST /v1/pixels/claims", "POST /v1/pixels/claims/{token}/verify"],
 };
 

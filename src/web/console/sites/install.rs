@@ -17,11 +17,12 @@ use crate::pixels::setup::ShowPixel;
 use crate::pixels::snippets::snippet_mail::{EmailSnippet, MailedSnippet, SnippetMailRequest};
 use crate::pixels::view::PixelView;
 use crate::receipts::daily_counts::stats::{ReadSiteStats, StatsRequest};
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -29,13 +30,13 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// A site of the member's account; others are not found.
-pub async fn find(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
-    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+pub async fn find(member: &Member<'_>, pixel_id: &PixelParam) -> Result<PixelView> {
+    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await
 }
 
 /// The move of a site to another domain, if one is under way.
-pub async fn find_move(member: &Member<'_>, pixel_id: &str) -> Result<Option<MoveView>> {
-    match member.ask::<ShowMove>(OfPixel { pixel_id: pixel_id.to_owned() }).await {
+pub async fn find_move(member: &Member<'_>, pixel_id: &PixelParam) -> Result<Option<MoveView>> {
+    match member.ask::<ShowMove>(OfPixel { pixel_id: pixel_id.clone() }).await {
         Ok(site_move) => Ok(Some(site_move)),
         Err(Error::MoveNotFound) => Ok(None),
         Err(error) => Err(error),
@@ -43,10 +44,10 @@ pub async fn find_move(member: &Member<'_>, pixel_id: &str) -> Result<Option<Mov
 }
 
 #[get("/console/sites/<pixel_id>/install")]
-async fn install(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+async fn install(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
     let ecosystem = query.get("with").and_then(Ecosystem::find);
     let tried = Tried { done: query.get("done"), ecosystem, ..Tried::default() };
-    install_screen(&member, 200, pixel_id, tried).await
+    install_screen(&member, 200, &pixel_id, tried).await
 }
 
 #[derive(Default)]
@@ -62,11 +63,11 @@ struct Tried<'a> {
 async fn install_screen(
     member: &Member<'_>,
     status: u16,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     tried: Tried<'_>,
 ) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
-    let input = OfPixel { pixel_id: pixel_id.to_owned() };
+    let input = OfPixel { pixel_id: pixel_id.clone() };
     let install = member.ask::<ShowInstall>(input).await?;
     let visits = visits_of_late(member, pixel_id).await?;
     let (state, tone) = state_of(&install, &visits, member.app.infra.clock.now());
@@ -77,7 +78,7 @@ async fn install_screen(
         chosen: chosen.map(|it| it.slug),
         brings_tag: chosen.is_some_and(|it| it.brings_tag),
         service: base_url,
-        steps: chosen.map(|it| it.html(base_url, pixel_id)),
+        steps: chosen.map(|it| it.html(base_url, pixel.pixel_id.as_str())),
         snippet: &pixel.snippet,
         asks: pixel.consent_enabled,
         mail: mail_to_developer(pixel),
@@ -95,7 +96,7 @@ async fn install_screen(
     let screen = Screen {
         template: "console/install.html",
         title: tr("Install"),
-        place: Place::of(pixel, "install"),
+        location: NavLocation::of(pixel, "install"),
         calls: &[
             "GET /v1/pixels/{pixel_id}",
             "GET /v1/pixels/{pixel_id}/check",
@@ -118,10 +119,10 @@ fn notice_of(done: &str) -> Option<Message> {
     }
 }
 
-async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
+async fn visits_of_late(member: &Member<'_>, pixel_id: &PixelParam) -> Result<Visits> {
     let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
     let from = today.pred_opt().unwrap_or(today).to_string();
-    let request = StatsRequest { pixel_id: pixel_id.to_owned(), from: Some(from), to: None };
+    let request = StatsRequest { pixel_id: pixel_id.clone(), from: Some(from), to: None };
     Ok(Visits::of(&member.ask::<ReadSiteStats>(request).await?))
 }
 
@@ -146,40 +147,40 @@ fn mail_to_developer(pixel: &PixelView) -> Draft {
 }
 
 #[post("/console/sites/<pixel_id>/check", data = "<_form>")]
-async fn check(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply, Refusal> {
-    let input = OfPixel { pixel_id: pixel_id.to_owned() };
+async fn check(member: Member<'_>, pixel_id: PixelParam, _form: Form) -> Result<Reply, Refusal> {
+    let input = OfPixel { pixel_id: pixel_id.clone() };
     match member.ask::<CheckInstall>(input).await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install#state"))),
         Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
         Err(error) => {
             let tried = Tried { check: Some(&error), ..Tried::default() };
-            install_screen(&member, error.status(), pixel_id, tried).await
+            install_screen(&member, error.status(), &pixel_id, tried).await
         }
     }
 }
 
 #[post("/console/sites/<pixel_id>/mail", data = "<form>")]
-async fn mail(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+async fn mail(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
     let address = form.text("email");
     let input = SnippetMailRequest {
         email: Some(address.clone()),
         snippet: Some(MailedSnippet::Present),
         method: None,
     };
-    let asked = OnPixel { pixel_id: pixel_id.to_owned(), input };
+    let asked = OnPixel { pixel_id: pixel_id.clone(), input };
     match member.ask::<EmailSnippet>(asked).await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install?done=mailed"))),
         Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
         Err(error) => {
             let tried = Tried { mail: Some((&address, &error)), ..Tried::default() };
-            install_screen(&member, error.status(), pixel_id, tried).await
+            install_screen(&member, error.status(), &pixel_id, tried).await
         }
     }
 }
 
 #[get("/console/sites/<pixel_id>/remove")]
-async fn ask_to_remove(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn ask_to_remove(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     Ok(remove_screen(&member, 200, &pixel, None))
 }
 
@@ -192,7 +193,7 @@ fn remove_screen(
     let screen = Screen {
         template: "console/remove_site.html",
         title: tr("Remove this site"),
-        place: Place::of(pixel, "install"),
+        location: NavLocation::of(pixel, "install"),
         calls: &["DELETE /v1/pixels/{pixel_id}"],
     };
     let is_installed = pixel.install_status == InstallStatus::Installed;
@@ -200,13 +201,13 @@ fn remove_screen(
 }
 
 #[post("/console/sites/<pixel_id>/remove", data = "<form>")]
-async fn remove(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn remove(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
         let wrong = tr("Type {{ host }} to remove it.").with("host", &pixel.domain);
         return Ok(remove_screen(&member, 400, &pixel, Some(wrong)));
     }
-    match member.ask::<DeletePixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await {
+    match member.ask::<DeletePixel>(OfPixel { pixel_id }).await {
         Ok(_) => Ok(Reply::to("/console?done=removed")),
         Err(error @ Error::InstalledPixelDelete) => {
             Ok(remove_screen(&member, error.status(), &pixel, Some(sentence(&error))))

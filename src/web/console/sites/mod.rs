@@ -28,7 +28,7 @@ use super::kit::member::{Member, OpenRequests};
 use super::kit::plan_summary::plan_summary;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
-use super::kit::screen::{Place, Screen};
+use super::kit::screen::{NavLocation, Screen};
 use super::webhooks::deliveries::failing;
 use crate::accounts::capability::NoInput;
 use crate::accounts::sessions;
@@ -45,6 +45,7 @@ use crate::pixels::view::PixelSummary;
 use crate::receipts::daily_counts::stats::{Counts, ReadSiteStats, StatsRequest};
 use crate::silence::settings::ShowWatch;
 use crate::types::formatting::percent;
+use crate::types::ids::PixelParam;
 use crate::web::charts::sparkline::Sparkline;
 use crate::webhooks::listing::ListWebhooks;
 
@@ -134,7 +135,8 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let found = wanted.found_in(&all);
     let page = query.get("page").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1).max(1);
     let first = (page - 1).saturating_mul(PAGE);
-    let shown = found.iter().skip(first).take(PAGE).map(|pixel| pixel.pixel_id.to_string());
+    let shown = found.iter().skip(first).take(PAGE);
+    let shown = shown.map(|pixel| PixelParam::from(pixel.pixel_id.clone()));
     let rows = stream::iter(shown.collect::<Vec<_>>()).map(|pixel_id| row(&member, pixel_id));
     let rows = rows.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
     let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
@@ -142,7 +144,9 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let is_installed = |pixel: &PixelSummary| pixel.install_status == InstallStatus::Installed;
     let works = all.iter().any(is_installed) || rows.iter().any(|row| row.tone == "good");
     let asks = rows.iter().any(|row| row.asks);
-    let memberships = sessions::memberships(&member.app.infra, &member.member).await?;
+    let memberships =
+        sessions::memberships(&member.app.infra.pool, &member.app.infra.outbox, &member.member)
+            .await?;
     let first_site = rows.first().map(|row| row.pixel_id.clone());
     let content = context! {
         rows,
@@ -164,15 +168,15 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
 }
 
 #[get("/console/sites/<pixel_id>")]
-async fn site(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
-    let pixel = install::find(&member, pixel_id).await?;
+async fn site(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Refusal> {
+    let pixel = install::find(&member, &pixel_id).await?;
     Ok(Reply::to(format!("/console/sites/{}/overview", pixel.pixel_id)))
 }
 
 const SITES: Screen<'static> = Screen {
     template: "console/sites.html",
     title: tr("Sites"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &[
         "GET /v1/pixels",
         "GET /v1/pixels/{pixel_id}/check",
@@ -194,7 +198,7 @@ fn notice_of(done: &str) -> Option<Message> {
     }
 }
 
-async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
+async fn row(member: &Member<'_>, pixel_id: PixelParam) -> Result<Row> {
     let view = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let request = StatsRequest { pixel_id: pixel_id.clone(), from: None, to: None };
     let found = member.ask::<ReadSiteStats>(request).await?;
@@ -215,7 +219,7 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
         leaks: watch.broken_since.map(|_| tr("Loads without consent")),
         shown,
         contacts,
-        pixel_id,
+        pixel_id: pixel_id.to_string(),
         host: view.domain.to_string(),
         state,
         tone,

@@ -13,11 +13,12 @@ use crate::pixels::moves::{EndMove, LASTS, MoveView};
 use crate::pixels::view::PixelView;
 use crate::policies::history::ReadConsentConfiguration;
 use crate::policies::moving::{CancelMove, MovePixel};
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -28,7 +29,7 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> S
     Screen {
         template,
         title,
-        place: Place::of(pixel, "install"),
+        location: NavLocation::of(pixel, "install"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/move",
             "POST /v1/pixels/{pixel_id}/move",
@@ -49,7 +50,7 @@ struct Tried<'a> {
 }
 
 #[get("/console/sites/<pixel_id>/move")]
-async fn moving(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+async fn moving(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
     let done = query.get("done").and_then(|done| match done {
         "ended" => Some(tr("The move has ended. The former domain is no longer served.")),
         "cancelled" => {
@@ -57,13 +58,13 @@ async fn moving(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Repl
         }
         _ => None,
     });
-    move_screen(&member, 200, pixel_id, Tried { done, ..Tried::default() }).await
+    move_screen(&member, 200, &pixel_id, Tried { done, ..Tried::default() }).await
 }
 
 async fn move_screen(
     member: &Member<'_>,
     status: u16,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     tried: Tried<'_>,
 ) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
@@ -90,23 +91,23 @@ fn summary(site_move: &MoveView) -> Value {
 }
 
 #[post("/console/sites/<pixel_id>/move", data = "<form>")]
-async fn start(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn start(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     if member.member.role != Scope::Full {
         return Err(Error::ScopeNotAllowed.into());
     }
     let typed = form.text("domain");
     let step = form.get("step").unwrap_or_default();
     if step == "change" {
-        return move_screen(&member, 200, pixel_id, Tried { domain: &typed, ..Tried::default() })
+        return move_screen(&member, 200, &pixel_id, Tried { domain: &typed, ..Tried::default() })
             .await;
     }
     let input = PixelRequest { domain: Some(host_of(&typed)), method: None };
-    let tried = match (step, input.host(&member.app.infra)) {
+    let tried = match (step, input.host(&member.app.infra.base_host())) {
         (_, Err(error)) => Err(error),
         (_, Ok(host)) if host == pixel.domain => Err(Error::HostIsYours),
         ("move", Ok(_)) => {
-            let asked = OnPixel { pixel_id: pixel_id.to_owned(), input };
+            let asked = OnPixel { pixel_id: pixel_id.clone(), input };
             member.ask::<MovePixel>(asked).await.map(|_| None)
         }
         (_, Ok(host)) => Ok(Some(host)),
@@ -114,7 +115,7 @@ async fn start(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, 
     match tried {
         Ok(None) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install?done=moved"))),
         Ok(Some(host)) => {
-            let of_pixel = OfPixel { pixel_id: pixel_id.to_owned() };
+            let of_pixel = OfPixel { pixel_id: pixel_id.clone() };
             let configuration = member.ask::<ReadConsentConfiguration>(of_pixel).await?;
             let content = context! {
                 new: host.as_str(),
@@ -127,7 +128,7 @@ async fn start(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, 
         }
         Err(error) if is_about_the_field(&error) => {
             let tried = Tried { domain: &typed, error: Some(&error), ..Tried::default() };
-            move_screen(&member, error.status(), pixel_id, tried).await
+            move_screen(&member, error.status(), &pixel_id, tried).await
         }
         Err(error) => Err(error.into()),
     }
@@ -150,19 +151,19 @@ fn is_about_the_field(error: &Error) -> bool {
 }
 
 #[post("/console/sites/<pixel_id>/move/end", data = "<form>")]
-async fn end(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let former = find_move(&member, pixel_id).await?.map(|it| it.former_domain);
+async fn end(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let former = find_move(&member, &pixel_id).await?.map(|it| it.former_domain);
     if let Some(former) = former.filter(|it| form.text("host").to_lowercase() != it.as_str()) {
         let wrong_host = Some(tr("Type {{ host }} to end its service.").with("host", &former));
         let tried = Tried { wrong_host, ..Tried::default() };
-        return move_screen(&member, 400, pixel_id, tried).await;
+        return move_screen(&member, 400, &pixel_id, tried).await;
     }
-    member.ask::<EndMove>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    member.ask::<EndMove>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/move?done=ended")))
 }
 
 #[post("/console/sites/<pixel_id>/move/cancel", data = "<_form>")]
-async fn cancel(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply, Refusal> {
-    member.ask::<CancelMove>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+async fn cancel(member: Member<'_>, pixel_id: PixelParam, _form: Form) -> Result<Reply, Refusal> {
+    member.ask::<CancelMove>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/move?done=cancelled")))
 }

@@ -15,7 +15,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{price, sentence};
 
 pub fn routes() -> Vec<Route> {
@@ -25,7 +25,7 @@ pub fn routes() -> Vec<Route> {
 const NEW_SITE: Screen<'static> = Screen {
     template: "console/new_site.html",
     title: tr("Add site"),
-    place: Place::Sites,
+    location: NavLocation::Sites,
     calls: &["POST /v1/pixels"],
 };
 
@@ -38,7 +38,7 @@ async fn name_site(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
 }
 
 fn by_mail(member: &Member<'_>) -> bool {
-    Proof::of(&member.app.infra) == Proof::Mail
+    Proof::of(&member.app.infra.outbox) == Proof::Mail
 }
 
 /// The price of more sites, once the account has all that its plan includes.

@@ -2,6 +2,7 @@ use chrono::NaiveDate;
 use rocket::{Route, get, routes};
 use serde::Serialize;
 use serde_json::Value;
+use sqlx::PgPool;
 
 use super::acceptance::{Before, FEWEST, Rate};
 use super::breakdowns::{self, ActRow, LanguageRow, Pairs, PurposeRow, VersionRow, version_row};
@@ -16,13 +17,14 @@ use crate::pixels::setup::ShowPixel;
 use crate::policies::popup_changes::{Publication, list_publications};
 use crate::receipts::daily_counts::stats::{Counts, ReadSiteStats, Stats, StatsRequest};
 use crate::receipts::table;
+use crate::types::ids::PixelParam;
 use crate::web::charts::bars::{Bars, Column};
 use crate::web::charts::spans::{Span, are_weeks, spans_of};
 use crate::web::console::kit::day_range::{Asked, ranges};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{percent, sentence};
 
 pub fn routes() -> Vec<Route> {
@@ -35,15 +37,18 @@ pub const SLUG: &str = "overview";
 const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
 
 #[get("/console/sites/<pixel_id>/overview")]
-async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
-    let reader = MemberReader::of(&member, pixel_id).await?;
-    let content = read_overview(&reader, pixel_id, &query).await?;
-    let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
+async fn overview(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Reply, Refusal> {
+    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await?;
+    let reader = MemberReader::of(&member, &pixel_id).await?;
+    let content = read_overview(&reader, &pixel_id, &query).await?;
     let screen = Screen {
         template: "console/overview.html",
         title: tr("Overview"),
-        place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
+        location: NavLocation::of(&pixel, SLUG),
         calls: &["GET /v1/pixels/{pixel_id}/consent/stats"],
     };
     Ok(member.screen_with_status(content.status, screen, content))
@@ -62,7 +67,7 @@ struct MemberReader<'a, 'r> {
 }
 
 impl<'a, 'r> MemberReader<'a, 'r> {
-    async fn of(member: &'a Member<'r>, pixel_id: &str) -> Result<Self> {
+    async fn of(member: &'a Member<'r>, pixel_id: &PixelParam) -> Result<Self> {
         Ok(Self { member, zone: member.day_zone(pixel_id).await? })
     }
 }
@@ -99,21 +104,21 @@ pub struct OverviewPage {
 
 pub async fn read_overview(
     reader: &impl StatsReader,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     query: &Query,
 ) -> Result<OverviewPage> {
     let zone = reader.zone();
     let today = zone.day_of(reader.infra().clock.now());
     let asked = Asked::of(query, today);
-    let (stats, error) = match reader.read(asked.request(pixel_id)).await {
+    let (stats, error) = match reader.read(asked.request(pixel_id.clone())).await {
         Ok(stats) => (stats, None),
         Err(error @ Error::Validation(_)) => {
-            (reader.read(Asked::usual(today).request(pixel_id)).await?, Some(error))
+            (reader.read(Asked::usual(today).request(pixel_id.clone())).await?, Some(error))
         }
         Err(error) => return Err(error),
     };
     let comparison = comparison(reader, &stats).await?;
-    let published = published_in(reader.infra(), &stats, zone).await?;
+    let published = published_in(&reader.infra().pool, &stats, zone).await?;
     Ok(OverviewPage {
         status: error.as_ref().map_or(200, Error::status),
         ranges: ranges(&asked),
@@ -128,8 +133,12 @@ pub async fn read_overview(
 }
 
 #[get("/console/sites/<pixel_id>/overview.csv")]
-async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
+async fn overview_table(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Csv, Refusal> {
+    let today = member.day_zone(&pixel_id).await?.day_of(member.app.infra.clock.now());
     let request = Asked::of(&query, today).request(pixel_id);
     let stats = member.ask::<ReadSiteStats>(request).await?.stats;
     let name = format!("stats-{}-{}-{}", stats.pixel_id, stats.from, stats.to);
@@ -224,7 +233,7 @@ fn previous_period(stats: &Stats) -> StatsRequest {
     let to = stats.from.pred_opt().unwrap_or(stats.from);
     let from = to.checked_sub_signed(length).unwrap_or(to);
     StatsRequest {
-        pixel_id: stats.pixel_id.to_string(),
+        pixel_id: stats.pixel_id.clone().into(),
         from: Some(from.to_string()),
         to: Some(to.to_string()),
     }
@@ -249,10 +258,10 @@ struct Published {
     what: Publication,
 }
 
-async fn published_in(infra: &Infra, stats: &Stats, zone: DayZone) -> Result<Vec<Published>> {
+async fn published_in(pool: &PgPool, stats: &Stats, zone: DayZone) -> Result<Vec<Published>> {
     let until = stats.to.succ_opt().unwrap_or(stats.to);
     let (from, until) = (zone.begin_of(stats.from), zone.begin_of(until));
-    let published = list_publications(infra, &stats.pixel_id, from, until).await?;
+    let published = list_publications(pool, &stats.pixel_id, from, until).await?;
     let with_day = |what: Publication| Published { day: zone.day_of(what.at), what };
     Ok(published.into_iter().map(with_day).collect())
 }

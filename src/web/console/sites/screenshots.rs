@@ -16,11 +16,12 @@ use crate::policies::screenshots::reading::{
 };
 use crate::policies::screenshots::view::ScreenshotView;
 use crate::types::device::Device;
+use crate::types::ids::PixelParam;
 use crate::types::locales;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 
 pub fn routes() -> Vec<Route> {
     routes![screenshots, picture]
@@ -33,16 +34,16 @@ const ALL: &str = "200";
 #[get("/console/sites/<pixel_id>/popup/screenshots")]
 async fn screenshots(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
     reader: Reader,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     let language = query.present("language").and_then(locales::named);
     let language =
         language.or_else(|| locales::named(reader.language.tag)).unwrap_or_else(locales::english);
     let request = PageRequest {
-        pixel_id: pixel_id.to_owned(),
+        pixel_id,
         language: Some(language.lang.clone()),
         before: None,
         limit: Some(ALL.to_owned()),
@@ -53,12 +54,12 @@ async fn screenshots(
         language: &language.lang,
         language_name: &language.name,
         languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
-        is_due: due::is_due(&member.app.infra, &pixel.pixel_id).await?,
+        is_due: due::is_due(&member.app.infra.pool, &pixel.pixel_id).await?,
     };
     let screen = Screen {
         template: "console/screenshots.html",
         title: tr("Screenshots of the popup"),
-        place: Place::of(&pixel, "popup"),
+        location: NavLocation::of(&pixel, "popup"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/screenshots",
             "GET /v1/pixels/{pixel_id}/screenshots/{screenshot_id}",
@@ -103,10 +104,10 @@ fn picture_of(picture: &ScreenshotView) -> Value {
 #[get("/console/sites/<pixel_id>/popup/screenshots/<screenshot_id>")]
 async fn picture(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     screenshot_id: &str,
 ) -> Result<(ContentType, Vec<u8>), Refusal> {
-    let (pixel_id, screenshot_id) = (pixel_id.to_owned(), screenshot_id.to_owned());
+    let screenshot_id = screenshot_id.into();
     let png = member.ask::<ReadScreenshot>(OfScreenshot { pixel_id, screenshot_id }).await?;
     Ok((ContentType::PNG, png))
 }

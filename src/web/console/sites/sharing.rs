@@ -13,11 +13,12 @@ use crate::sharing::links::{
     USUAL_DAYS,
 };
 use crate::sharing::view::SharedLinkView;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -50,21 +51,21 @@ impl From<SharedLinkView> for Row {
 }
 
 #[get("/console/sites/<pixel_id>/share")]
-async fn share(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+async fn share(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
     let is_revoked = query.get("done") == Some("revoked");
-    screen(&member, 200, pixel_id, is_revoked, None).await
+    screen(&member, 200, &pixel_id, is_revoked, None).await
 }
 
 /// `wrong` has the typed days and the refusal.
 async fn screen(
     member: &Member<'_>,
     status: u16,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     is_revoked: bool,
     wrong: Option<(&str, &Error)>,
 ) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
-    let of_pixel = OfPixel { pixel_id: pixel_id.to_owned() };
+    let of_pixel = OfPixel { pixel_id: pixel_id.clone() };
     let links = member.ask::<ListSharedLinks>(of_pixel).await?.shared_links;
     let is_of_field = matches!(wrong, Some((_, Error::Validation(_))));
     let message = wrong.map(|(_, error)| sentence(error));
@@ -78,32 +79,32 @@ async fn screen(
     let screen = Screen {
         template: "console/share.html",
         title: tr("Share the overview"),
-        place: Place::of(pixel, SLUG),
+        location: NavLocation::of(pixel, SLUG),
         calls: CALLS,
     };
     Ok(member.screen_with_status(status, screen, content))
 }
 
 #[post("/console/sites/<pixel_id>/share", data = "<form>")]
-async fn create(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+async fn create(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
     let typed = form.text("days");
     // A text that is no number is refused like 0.
     let days = Some(typed.parse::<i64>().unwrap_or(0));
     let input = SharedLinkRequest { days };
-    let order = OnPixel { pixel_id: pixel_id.to_owned(), input };
+    let order = OnPixel { pixel_id: pixel_id.clone(), input };
     let made = match member.ask::<CreateSharedLink>(order).await {
         Ok(made) => made,
         Err(error @ (Error::Validation(_) | Error::SharedLinkAllowanceReached)) => {
             let wrong = Some((&*typed, &error));
-            return screen(&member, error.status(), pixel_id, false, wrong).await;
+            return screen(&member, error.status(), &pixel_id, false, wrong).await;
         }
         Err(error) => return Err(error.into()),
     };
-    let pixel = &find(&member, pixel_id).await?;
+    let pixel = &find(&member, &pixel_id).await?;
     let screen = Screen {
         template: "console/new_shared_link.html",
         title: tr("Your new link"),
-        place: Place::of(pixel, SLUG),
+        location: NavLocation::of(pixel, SLUG),
         calls: CALLS,
     };
     let (expires, prefix) = (Message::DayOf(made.link.expires_at.0), made.link.prefix);
@@ -113,11 +114,11 @@ async fn create(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply,
 #[post("/console/sites/<pixel_id>/share/<prefix>/revoke", data = "<_form>")]
 async fn revoke(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     prefix: &str,
     _form: Form,
 ) -> Result<Reply, Refusal> {
-    let link = OfSharedLink { pixel_id: pixel_id.to_owned(), prefix: prefix.to_owned() };
+    let link = OfSharedLink { pixel_id: pixel_id.clone(), prefix: prefix.to_owned() };
     member.ask::<RevokeSharedLink>(link).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/share?done=revoked")))
 }

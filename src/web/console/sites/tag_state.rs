@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::findings;
 use crate::clock::Timestamp;
 use crate::infra::templates::{Message, tr};
-use crate::pixels::diagnostics::finding::{FindingKind, Severity};
+use crate::page_analysis::diagnostics::finding::{FindingKind, Severity};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::{DayZone, InstallStatus};
 use crate::receipts::daily_counts::stats::{Counts, SiteStats};

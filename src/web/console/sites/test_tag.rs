@@ -3,19 +3,20 @@ use rocket_dyn_templates::context;
 use serde::Serialize;
 
 use super::install::find;
+use crate::consent_receipt::receipt::Receipt;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::test_hosts::{ChangeTestHosts, TestHostsRequest};
 use crate::policies::history::ReadConsentConfiguration;
-use crate::receipts::receipt::Receipt;
 use crate::receipts::test_choices::ReadTestChoices;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::sent::Sent;
 use crate::web::console::visitors::choice_words::{purposes_of, state_name};
 
@@ -45,13 +46,21 @@ impl TestChoice {
 }
 
 #[get("/console/sites/<pixel_id>/test")]
-async fn test_tag(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    screen(&member, pixel_id, Sent::of(&query)).await
+async fn test_tag(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Reply, Refusal> {
+    screen(&member, &pixel_id, Sent::of(&query)).await
 }
 
-async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<Reply, Refusal> {
+async fn screen(
+    member: &Member<'_>,
+    pixel_id: &PixelParam,
+    sent: Sent<'_>,
+) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
-    let input = OfPixel { pixel_id: pixel_id.to_owned() };
+    let input = OfPixel { pixel_id: pixel_id.clone() };
     let hosts = member.ask::<ReadConsentConfiguration>(input.clone()).await?.test_hosts;
     let hosts = hosts.iter().map(ToString::to_string).collect::<Vec<_>>();
     let choices = member.ask::<ReadTestChoices>(input).await?.receipts;
@@ -68,7 +77,7 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
     let screen = Screen {
         template: "console/test.html",
         title: tr("Test"),
-        place: Place::of(pixel, "test"),
+        location: NavLocation::of(pixel, "test"),
         calls: &[
             "GET /v1/pixels/{pixel_id}",
             "GET /v1/pixels/{pixel_id}/consent/configuration",
@@ -79,14 +88,18 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
 }
 
 #[post("/console/sites/<pixel_id>/test", data = "<form>")]
-async fn change_hosts(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+async fn change_hosts(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    form: Form,
+) -> Result<Reply, Refusal> {
     let typed = form.text("test_hosts");
     let hosts = typed.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
-    let request = TestHostsRequest { pixel_id: pixel_id.to_owned(), test_hosts: hosts.collect() };
+    let request = TestHostsRequest { pixel_id: pixel_id.clone(), test_hosts: hosts.collect() };
     match member.ask::<ChangeTestHosts>(request).await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/test?done=saved"))),
         Err(error @ Error::Naming { .. }) => {
-            screen(&member, pixel_id, Sent::Refused(&typed, &error)).await
+            screen(&member, &pixel_id, Sent::Refused(&typed, &error)).await
         }
         Err(error) => Err(error.into()),
     }

@@ -4,6 +4,7 @@ use chrono::Days;
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
+use sqlx::PgPool;
 
 use super::acceptance::{Before, Rate};
 use super::install::find;
@@ -14,7 +15,6 @@ use super::popup::{configuration, screen};
 use crate::error::{Error, Result};
 use crate::http::html::Reader;
 use crate::http::query::Query;
-use crate::infra::Infra;
 use crate::infra::templates::{Message, tr};
 use crate::policies::history::{PolicyVersionView, find_policy};
 use crate::policies::notice::plain_text;
@@ -22,7 +22,7 @@ use crate::policies::policy::Policy;
 use crate::policies::popup_changes::{self, PopupChange};
 use crate::receipts::daily_counts::series::VersionSeries;
 use crate::receipts::daily_counts::stats::{ReadSiteStats, StatsRequest};
-use crate::types::ids::PixelId;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::types::locales::{self, Locale};
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -37,10 +37,10 @@ const MOST_CHANGES: usize = 20;
 struct Answered(Vec<VersionSeries>);
 
 impl Answered {
-    async fn read(member: &Member<'_>, pixel_id: &str) -> Result<Self> {
+    async fn read(member: &Member<'_>, pixel_id: &PixelParam) -> Result<Self> {
         let today = member.day_zone(pixel_id).await?.day_of(member.app.infra.clock.now());
         let request = StatsRequest {
-            pixel_id: pixel_id.to_owned(),
+            pixel_id: pixel_id.clone(),
             from: Some((today - Days::new(364)).to_string()),
             to: None,
         };
@@ -54,11 +54,11 @@ impl Answered {
 }
 
 #[get("/console/sites/<pixel_id>/popup/versions")]
-async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let now = configuration(&member, pixel_id).await?;
-    let answered = Answered::read(&member, pixel_id).await?;
-    let changes = popup_changes::read(&member.app.infra, &pixel.pixel_id).await?;
+async fn versions(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
+    let now = configuration(&member, &pixel_id).await?;
+    let answered = Answered::read(&member, &pixel_id).await?;
+    let changes = popup_changes::read(&member.app.infra.pool, &pixel.pixel_id).await?;
     let row = |version: &PolicyVersionView| {
         let rate = answered.rate(version);
         json!({
@@ -99,25 +99,25 @@ fn change_row(change: &PopupChange) -> Option<Value> {
 #[get("/console/sites/<pixel_id>/popup/versions/<number>")]
 async fn compare(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     number: &str,
     query: Query,
     reader: Reader,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let now = configuration(&member, pixel_id).await?;
-    let place_of = |text: &str| {
+    let pixel = find(&member, &pixel_id).await?;
+    let now = configuration(&member, &pixel_id).await?;
+    let index_of = |text: &str| {
         now.versions.iter().position(|version| version.policy_version.to_string() == text)
     };
-    let at = place_of(number).ok_or(Error::NotFound)?;
+    let at = index_of(number).ok_or(Error::NotFound)?;
     let with =
-        query.present("with").and_then(place_of).filter(|with| *with != at).unwrap_or(at + 1);
+        query.present("with").and_then(index_of).filter(|with| *with != at).unwrap_or(at + 1);
     let (after, before) = (&now.versions[at.min(with)], now.versions.get(at.max(with)));
     let asked = query.present("language").unwrap_or(reader.language.tag);
     let language = locales::named(asked).unwrap_or_else(locales::english);
     let infra = &member.app.infra;
-    let text = marked(infra, &pixel.pixel_id, [before, Some(after)], language).await?;
-    let answered = Answered::read(&member, pixel_id).await?;
+    let text = marked(&infra.pool, &pixel.pixel_id, [before, Some(after)], language).await?;
+    let answered = Answered::read(&member, &pixel_id).await?;
     let rate = answered.rate(after);
     let former = before.map(|version| {
         let former = Before::Version(version.policy_version);
@@ -132,7 +132,7 @@ async fn compare(
         let at = change.changed_at.0;
         at <= after.published_at.0 && before.is_some_and(|it| at > it.published_at.0)
     };
-    let changes = popup_changes::read(infra, &pixel.pixel_id).await?;
+    let changes = popup_changes::read(&infra.pool, &pixel.pixel_id).await?;
     let between = changes.iter().filter(is_between).filter_map(change_row).take(MOST_CHANGES);
     let content = context! {
         number: after.policy_version,
@@ -157,14 +157,14 @@ async fn compare(
 }
 
 async fn marked(
-    infra: &Infra,
+    pool: &PgPool,
     pixel_id: &PixelId,
     versions: [Option<&PolicyVersionView>; 2],
     language: &Locale,
 ) -> Result<Vec<Passage>> {
     let mut found = Vec::new();
     for version in versions.into_iter().flatten() {
-        let policy = find_policy(infra, pixel_id, version.policy_version).await?;
+        let policy = find_policy(pool, pixel_id, version.policy_version).await?;
         found.push(policy.ok_or(Error::NotFound)?);
     }
     let after = found.pop().ok_or(Error::NotFound)?;

@@ -4,6 +4,7 @@ use chrono::NaiveDate;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::install::find;
 use super::watch_words::{kind_name, unobserved, verdict_name, visit_name};
@@ -11,39 +12,41 @@ use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::{OfPixel, OnPixel};
+use crate::silence::daily::watches_sites;
 use crate::silence::reading::{ListWatchReports, OfReport, PageRequest, ReadWatchReport};
 use crate::silence::settings::{ChangeWatch, ShowWatch, WatchSettings};
-use crate::silence::view::{SiteVerdict, WatchReportView};
+use crate::silence::view::{SiteVerdict, WatchReportSummary, WatchReportView};
+use crate::types::ids::PixelParam;
+use crate::types::ids::id_param::IdParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::sent::Sent;
 
 pub fn routes() -> Vec<Route> {
-    routes![watch, change]
+    routes![watch, report, change]
 }
 
 /// Reports of the history, which shows the worst of each day.
 const REPORTS: &str = "200";
 
 #[get("/console/sites/<pixel_id>/watch")]
-async fn watch(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    screen(&member, pixel_id, Sent::of(&query)).await
+async fn watch(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
+    screen(&member, &pixel_id, Sent::of(&query)).await
 }
 
-async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<Reply, Refusal> {
+async fn screen(
+    member: &Member<'_>,
+    pixel_id: &PixelParam,
+    sent: Sent<'_>,
+) -> Result<Reply, Refusal> {
     let pixel = &find(member, pixel_id).await?;
-    let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
-    let request = PageRequest {
-        pixel_id: pixel_id.to_owned(),
-        before: None,
-        limit: Some(REPORTS.to_owned()),
-    };
-    let reports = member.ask::<ListWatchReports>(request).await?.reports;
-    let latest = match reports.first() {
-        Some(newest) => Some(latest(member, pixel_id, newest).await?),
+    let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.clone() }).await?;
+    let reports = list(member, pixel_id).await?;
+    let report = match reports.first() {
+        Some(newest) => Some(values_of(&read(member, pixel_id, newest.report_id.into()).await?)),
         None => None,
     };
     let allowed = watch.watch_allow.join("\n");
@@ -52,8 +55,8 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
         tone: watch.verdict.map_or("none", tone_of),
         broken_since: watch.broken_since.map(|since| Message::DayOf(since.0)),
         next: watch.next_watch_at.map(|next| Message::Moment(next.0)),
-        is_watched: member.app.infra.config.watch_browser.is_some(),
-        latest,
+        is_watched: watches_sites(&member.app.infra).await?,
+        report,
         days: days_of(&reports),
         allowed: sent.text(&allowed),
         error: sent.error(),
@@ -63,7 +66,7 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
     let screen = Screen {
         template: "console/watch.html",
         title: tr("Watch"),
-        place: Place::of(pixel, "watch"),
+        location: NavLocation::of(pixel, "watch"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/watch",
             "PATCH /v1/pixels/{pixel_id}/watch",
@@ -74,11 +77,54 @@ async fn screen(member: &Member<'_>, pixel_id: &str, sent: Sent<'_>) -> Result<R
     Ok(member.screen_with_status(sent.status(), screen, content))
 }
 
-async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -> Result<Value> {
+/// A report of the history, with links to the others of its day.
+#[get("/console/sites/<pixel_id>/watch/<report_id>")]
+async fn report(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    report_id: &str,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
+    let found = read(&member, &pixel_id, report_id.into()).await?;
+    let shown = &found.report;
+    let reports = list(&member, &pixel_id).await?;
+    let of_day = reports.iter().filter(|other| day_of(other) == day_of(shown));
+    let content = context! {
+        verdict: verdict_name(shown.verdict),
+        tone: tone_of(shown.verdict),
+        report: values_of(&found),
+        of_day: of_day.map(|other| line_of(other, shown)).collect::<Vec<_>>(),
+    };
+    let screen = Screen {
+        template: "console/watch_report.html",
+        title: heading_of(shown),
+        location: NavLocation::of(&pixel, "watch"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/watch-reports",
+            "GET /v1/pixels/{pixel_id}/watch-reports/{report_id}",
+        ],
+    };
+    Ok(member.screen(screen, content))
+}
+
+/// The newest first.
+async fn list(member: &Member<'_>, pixel_id: &PixelParam) -> Result<Vec<WatchReportView>> {
     let request =
-        OfReport { pixel_id: pixel_id.to_owned(), report_id: report.report_id.to_string() };
-    let detail = member.ask::<ReadWatchReport>(request).await?.summary;
-    let leaks = detail.leaks.iter().map(|leak| {
+        PageRequest { pixel_id: pixel_id.clone(), before: None, limit: Some(REPORTS.to_owned()) };
+    Ok(member.ask::<ListWatchReports>(request).await?.reports)
+}
+
+async fn read(
+    member: &Member<'_>,
+    pixel_id: &PixelParam,
+    report_id: IdParam<Uuid>,
+) -> Result<WatchReportSummary> {
+    let request = OfReport { pixel_id: pixel_id.clone(), report_id };
+    Ok(member.ask::<ReadWatchReport>(request).await?.summary)
+}
+
+fn values_of(found: &WatchReportSummary) -> Value {
+    let leaks = found.leaks.iter().map(|leak| {
         json!({
             "host": leak.host,
             "kind": kind_name(&leak.kind),
@@ -89,32 +135,50 @@ async fn latest(member: &Member<'_>, pixel_id: &str, report: &WatchReportView) -
             "visits": leak.visits.iter().map(|visit| visit_name(visit)).collect::<Vec<_>>(),
         })
     });
-    Ok(json!({
-        "at": Message::Moment(report.made_at.0),
-        "by_service": report.by_service,
+    json!({
+        "heading": heading_of(&found.report),
+        "by_service": found.report.by_service,
         "leaks": leaks.collect::<Vec<_>>(),
-        "not_observed": detail.not_observed.iter().map(|it| unobserved(it)).collect::<Vec<_>>(),
-        "entry": report.log_entry,
-    }))
+        "not_observed": found.not_observed.iter().map(|it| unobserved(it)).collect::<Vec<_>>(),
+        "entry": found.report.log_entry,
+    })
 }
 
-/// The worst verdict of each day, the newest first.
+fn heading_of(report: &WatchReportView) -> Message {
+    tr("Report of {{ at }}").with("at", Message::Moment(report.made_at.0))
+}
+
+/// A report among those of its day.
+fn line_of(report: &WatchReportView, shown: &WatchReportView) -> Value {
+    json!({
+        "report_id": report.report_id,
+        "is_shown": report.report_id == shown.report_id,
+        "at": Message::Moment(report.made_at.0),
+        "verdict": verdict_name(report.verdict),
+        "tone": tone_of(report.verdict),
+    })
+}
+
+fn day_of(report: &WatchReportView) -> NaiveDate {
+    report.received_at.0.date_naive()
+}
+
+/// The worst report of each day, the newest day first.
 fn days_of(reports: &[WatchReportView]) -> Vec<Value> {
-    let mut days = BTreeMap::<NaiveDate, (SiteVerdict, i32, usize)>::new();
+    let mut days = BTreeMap::<NaiveDate, (&WatchReportView, usize)>::new();
     for report in reports {
-        let found = (report.verdict, report.leak_count, 0);
-        let known = days.entry(report.received_at.0.date_naive()).or_insert(found);
-        known.2 += 1;
-        if severity(report.verdict) > severity(known.0) {
-            (known.0, known.1) = (report.verdict, report.leak_count);
+        let (worst, count) = days.entry(day_of(report)).or_insert((report, 0));
+        *count += 1;
+        if severity(report.verdict) > severity(worst.verdict) {
+            *worst = report;
         }
     }
-    let row = |(on, (verdict, leaks, count)): (NaiveDate, (SiteVerdict, i32, usize))| {
+    let row = |(on, (worst, count)): (NaiveDate, (&WatchReportView, usize))| {
         json!({
             "day": Message::Day(on),
-            "verdict": verdict_name(verdict),
-            "tone": tone_of(verdict),
-            "leaks": leaks,
+            "report_id": worst.report_id,
+            "verdict": verdict_name(worst.verdict),
+            "tone": tone_of(worst.verdict),
             "count": count,
         })
     };
@@ -138,18 +202,18 @@ fn tone_of(verdict: SiteVerdict) -> &'static str {
 }
 
 #[post("/console/sites/<pixel_id>/watch", data = "<form>")]
-async fn change(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+async fn change(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
     let typed = form.text("watch_allow");
     let sites = typed.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let input = WatchSettings {
         watch_allow: Some(sites),
         public_page: Some(form.get("public_page").is_some()),
     };
-    let asked = member.ask::<ChangeWatch>(OnPixel { pixel_id: pixel_id.to_owned(), input });
+    let asked = member.ask::<ChangeWatch>(OnPixel { pixel_id: pixel_id.clone(), input });
     match asked.await {
         Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/watch?done=saved"))),
         Err(error @ Error::Naming { .. }) => {
-            screen(&member, pixel_id, Sent::Refused(&typed, &error)).await
+            screen(&member, &pixel_id, Sent::Refused(&typed, &error)).await
         }
         Err(error) => Err(error.into()),
     }

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_visit_has_a_name() {
-        let kinds = include_str!("../../../watch/visit/kinds.rs");
+        let kinds = include_str!("../../../visit/kinds.rs");
         let names = kinds.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
         let names = names.collect::<Vec<_>>();
         assert_eq!(names.len(), 6, "{names:?}");

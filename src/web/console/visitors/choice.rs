@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::choice_words::{ChoiceWords, SLUG};
 use super::linked::{people_of, requests_of};
+use crate::consent_receipt::receipt::Receipt;
 use crate::erasure::visitor::{CountVisitor, EraseVisitor, OfVisitor};
 use crate::error::{Error, Result};
 use crate::infra::templates::{Message, tr};
@@ -15,19 +16,20 @@ use crate::pixels::view::PixelView;
 use crate::policies::notice;
 use crate::policies::published::{self, Published};
 use crate::receipts::check::check_request;
-use crate::receipts::log::{ConsentEvent, LogRequest, ReadConsentLog};
+use crate::receipts::consent_log::{ConsentEvent, LogRequest, ReadConsentLog};
 use crate::receipts::log_query::LogFilter;
-use crate::receipts::proofs::proof_file::{GetProof, ProofFile, ProofRequest};
+use crate::receipts::proofs::get_proof::{GetProof, ProofRequest};
+use crate::receipts::proofs::proof_file::ProofFile;
 use crate::receipts::proofs::verify::{VerifyReceipt, VerifyRequest};
-use crate::receipts::receipt::Receipt;
 use crate::receipts::records::answered::Answered;
 use crate::types::consent::ConsentState;
+use crate::types::ids::PixelParam;
 use crate::types::locales::{self, Locale};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words;
 
 pub fn routes() -> Vec<Route> {
@@ -37,13 +39,17 @@ pub fn routes() -> Vec<Route> {
 const OTHERS: usize = 20;
 
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>")]
-async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<Reply, Refusal> {
-    let pixel = show_pixel(&member, pixel_id).await?;
-    let event = find(&member, pixel_id, receipt_id).await?;
+async fn choice(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    receipt_id: &str,
+) -> Result<Reply, Refusal> {
+    let pixel = show_pixel(&member, &pixel_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     let receipt = &event.fields;
     let app = member.app;
     let published = answered(&member, &event).await;
-    let others = list(&member, pixel_id, of_visitor(receipt.visitor_id.as_str()), OTHERS).await?;
+    let others = list(&member, &pixel_id, of_visitor(receipt.visitor_id.as_str()), OTHERS).await?;
     let others = others.iter().filter(|other| other.fields.receipt_id != receipt.receipt_id);
     let others = others.map(
         |other| json!({"receipt_id": other.fields.receipt_id, "words": ChoiceWords::of(other)}),
@@ -62,8 +68,8 @@ async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<
         ends: published.as_ref().and_then(|published| ends(&event, published)),
         notice_shown: published.as_ref().map(|published| notice_of(&event, published)),
         log_key: app.log.verifier().ok().map(ToString::to_string),
-        people: people_of(&member, &id, receipt.visitor_id.as_str()).await?,
-        requests: requests_of(&member, &id, receipt.visitor_id.as_str()).await?,
+        people: people_of(&member, &pixel.pixel_id, &receipt.visitor_id).await?,
+        requests: requests_of(&member, &pixel.pixel_id, receipt.visitor_id.clone().into()).await?,
         json: serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?,
         others: others.collect::<Vec<_>>(),
     };
@@ -79,7 +85,7 @@ fn screen<'a>(
     Screen {
         template,
         title,
-        place: Place::Site { pixel_id, host, screen: SLUG },
+        location: NavLocation::Site { pixel_id, host, screen: SLUG },
         calls: &[
             "GET /v1/pixels/{pixel_id}/consent",
             "POST /v1/consent/verify",
@@ -90,8 +96,8 @@ fn screen<'a>(
     }
 }
 
-pub async fn show_pixel(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
-    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+pub async fn show_pixel(member: &Member<'_>, pixel_id: &PixelParam) -> Result<PixelView> {
+    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await
 }
 
 pub fn of_visitor(visitor_id: &str) -> LogFilter {
@@ -112,17 +118,21 @@ fn nothing() -> LogFilter {
 
 pub async fn list(
     member: &Member<'_>,
-    pixel_id: &str,
+    pixel_id: &PixelParam,
     filter: LogFilter,
     limit: usize,
 ) -> Result<Vec<ConsentEvent>> {
-    let pixel_id = pixel_id.to_owned();
+    let pixel_id = pixel_id.clone();
     let request = LogRequest { pixel_id, filter, limit: limit.to_string() };
     Ok(member.ask::<ReadConsentLog>(request).await?.events)
 }
 
 /// A malformed id is treated like an unknown receipt.
-pub async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<ConsentEvent> {
+pub async fn find(
+    member: &Member<'_>,
+    pixel_id: &PixelParam,
+    receipt_id: &str,
+) -> Result<ConsentEvent> {
     let filter = LogFilter { receipt_id: Some(receipt_id.to_owned()), ..nothing() };
     let found = match list(member, pixel_id, filter, 1).await {
         Err(Error::Validation(_)) => Vec::new(),
@@ -144,7 +154,7 @@ pub async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Publi
     let Receipt { pixel_id, policy_hash, recorded_at, .. } = &event.fields;
     let (infra, sites) = (&member.app.infra, &member.app.receipts.sites);
     let (hash, at) = (Some(&**policy_hash), Some(*recorded_at));
-    published::find_at(infra, sites, pixel_id.as_str(), hash, at).await.ok()
+    published::find_at(&infra.pool, sites, pixel_id.as_str(), hash, at).await.ok()
 }
 
 fn ends(event: &ConsentEvent, published: &Published) -> Option<Message> {
@@ -197,10 +207,10 @@ pub async fn proof_of(member: &Member<'_>, receipt: &Receipt) -> Result<ProofFil
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/receipt.json")]
 async fn choice_file(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
 ) -> Result<ReceiptFile, Refusal> {
-    let event = find(&member, pixel_id, receipt_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     let name = format!("attachment; filename=\"receipt-{}.json\"", event.fields.receipt_id);
     Ok(ReceiptFile {
         text: signed(&event).to_string(),
@@ -212,10 +222,10 @@ async fn choice_file(
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/proof.json")]
 async fn proof_file(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
 ) -> Result<ReceiptFile, Refusal> {
-    let receipt = find(&member, pixel_id, receipt_id).await?.fields;
+    let receipt = find(&member, &pixel_id, receipt_id).await?.fields;
     let name = format!("attachment; filename=\"proof-{}.json\"", receipt.receipt_id);
     Ok(ReceiptFile {
         text: serde_json::to_string(&proof_of(&member, &receipt).await?)
@@ -228,10 +238,10 @@ async fn proof_file(
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/record.jsonld")]
 async fn record_file(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
 ) -> Result<ReceiptFile, Refusal> {
-    let event = find(&member, pixel_id, receipt_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     let published = answered(&member, &event).await;
     let record = Answered {
         receipt: &event.fields,
@@ -250,11 +260,11 @@ async fn record_file(
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/erase")]
 async fn ask_to_erase(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
 ) -> Result<Reply, Refusal> {
-    let pixel = show_pixel(&member, pixel_id).await?;
-    let event = find(&member, pixel_id, receipt_id).await?;
+    let pixel = show_pixel(&member, &pixel_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     Ok(erase_form(&member, &pixel, &event, None).await?)
 }
 
@@ -264,9 +274,10 @@ async fn erase_form(
     event: &ConsentEvent,
     error: Option<Message>,
 ) -> Result<Reply> {
-    let visitor_id = event.fields.visitor_id.as_str();
+    let visitor_id = &event.fields.visitor_id;
     let (id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
-    let visitor = OfVisitor { pixel_id: id.clone(), visitor_id: visitor_id.to_owned() };
+    let of_pixel = pixel.pixel_id.clone().into();
+    let visitor = OfVisitor { pixel_id: of_pixel, visitor_id: visitor_id.clone().into() };
     let stored = member.ask::<CountVisitor>(visitor).await?;
     let content = context! {
         visitor_id,
@@ -282,18 +293,17 @@ async fn erase_form(
 #[post("/console/sites/<pixel_id>/choices/<receipt_id>/erase", data = "<form>")]
 async fn erase(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = show_pixel(&member, pixel_id).await?;
-    let event = find(&member, pixel_id, receipt_id).await?;
+    let pixel = show_pixel(&member, &pixel_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
         let error = tr("This is not the site's name. Nothing was erased.");
         return Ok(erase_form(&member, &pixel, &event, Some(error)).await?);
     }
-    let visitor_id = event.fields.visitor_id.as_str().to_owned();
-    let pixel_id = pixel.pixel_id.to_string();
+    let visitor_id = event.fields.visitor_id.into();
     let address = format!("/console/sites/{pixel_id}/choices?done=erased");
     member.ask::<EraseVisitor>(OfVisitor { pixel_id, visitor_id }).await?;
     Ok(Reply::to(address))

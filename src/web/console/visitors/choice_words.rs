@@ -1,8 +1,8 @@
 use serde::Serialize;
 
+use crate::consent_receipt::user_action::{Act, Seen, UserAction};
 use crate::infra::templates::{Message, tr};
-use crate::receipts::log::ConsentEvent;
-use crate::receipts::user_action::{Act, Seen, UserAction};
+use crate::receipts::consent_log::ConsentEvent;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::locales;
 

@@ -12,16 +12,17 @@ use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
+use crate::receipts::consent_log::{ConsentEvent, ConsentLog, LogRequest, ReadConsentLog};
 use crate::receipts::daily_counts::stats::{ReadConsentStats, StatsRequest};
-use crate::receipts::log::{ConsentEvent, ConsentLog, LogRequest, ReadConsentLog};
 use crate::receipts::log_query::LogFilter;
 use crate::receipts::table;
 use crate::types::consent::ConsentState;
+use crate::types::ids::{PixelId, PixelParam};
 use crate::web::console::kit::member::{Asker, Member};
 use crate::web::console::kit::pages::{PageOfLines, Pages, stream_of};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -72,10 +73,10 @@ impl Filter {
         Serializer::new(String::new()).extend_pairs(self.fields()).finish()
     }
 
-    fn request(&self, pixel_id: &str, before: Option<&str>, limit: u8) -> LogRequest {
+    fn request(&self, pixel_id: PixelParam, before: Option<&str>, limit: u8) -> LogRequest {
         let given = |value: &String| Some(value.clone()).filter(|value| !value.is_empty());
         LogRequest {
-            pixel_id: pixel_id.to_owned(),
+            pixel_id,
             filter: LogFilter {
                 state: given(&self.state),
                 visitor_id: given(&self.visitor_id),
@@ -114,8 +115,8 @@ struct Version {
 }
 
 #[get("/console/sites/<pixel_id>/choices")]
-async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+async fn choices(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
+    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let filter = Filter::of(&query);
     let request = filter.request(pixel_id, query.present("before"), PAGE);
     let (log, error) = match member.ask::<ReadConsentLog>(request).await {
@@ -131,7 +132,7 @@ async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
         is_filtered: filter.fields().next().is_some(),
         query: filter.query(),
         states: ConsentState::ALL.iter().map(state_choice).collect::<Vec<_>>(),
-        versions: versions(&member, &pixel_id, &filter).await?,
+        versions: versions(&member, pixel.pixel_id.clone().into(), &filter).await?,
         filter: &filter,
         error: error.as_ref().map(sentence),
         notice: query.get("done").and_then(notice_of),
@@ -139,7 +140,7 @@ async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
     let screen = Screen {
         template: "console/choices.html",
         title: tr("Choices"),
-        place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
+        location: NavLocation::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
         calls: &["GET /v1/pixels/{pixel_id}/consent"],
     };
     let status = error.map_or(200, |error| error.status());
@@ -168,14 +169,15 @@ fn notice_of(done: &str) -> Option<Message> {
     }
 }
 
-async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Result<Vec<Version>> {
+async fn versions(
+    member: &Member<'_>,
+    pixel_id: PixelParam,
+    filter: &Filter,
+) -> Result<Vec<Version>> {
     let today = member.app.infra.clock.now().date_naive();
     let from = today.checked_sub_days(Days::new(VERSIONS_OF_DAYS)).unwrap_or(NaiveDate::MIN);
-    let request = StatsRequest {
-        pixel_id: pixel_id.to_owned(),
-        from: Some(from.to_string()),
-        to: Some(today.to_string()),
-    };
+    let request =
+        StatsRequest { pixel_id, from: Some(from.to_string()), to: Some(today.to_string()) };
     let lines = member.ask::<ReadConsentStats>(request).await?.by_version;
     let mut versions = Vec::new();
     for line in lines {
@@ -199,22 +201,25 @@ async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Resul
 
 /// All choices of a filter, the newest first.
 struct Choices {
-    pixel_id: String,
+    pixel_id: PixelId,
     filter: Filter,
 }
 
 impl Pages for Choices {
     async fn page(&self, asker: &Asker, from: Option<String>) -> Result<PageOfLines> {
-        let request = self.filter.request(&self.pixel_id, from.as_deref(), FILE);
+        let request = self.filter.request(self.pixel_id.clone().into(), from.as_deref(), FILE);
         let log = asker.ask::<ReadConsentLog>(request).await?;
         Ok(PageOfLines { lines: table::lines_of_log(&log)?, next: log.next_before })
     }
 }
 
 #[get("/console/sites/<pixel_id>/choices.csv")]
-async fn choices_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
-    let pixel_id = pixel.pixel_id.to_string();
+async fn choices_table(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Csv, Refusal> {
+    let pixel_id = member.ask::<ShowPixel>(OfPixel { pixel_id }).await?.pixel_id;
     let name = format!("choices-{pixel_id}");
     let choices = Choices { pixel_id, filter: Filter::of(&query) };
     let lines = stream_of(member.asker(), table::head_of_log()?, choices).await?;

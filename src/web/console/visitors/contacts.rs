@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
@@ -28,8 +29,12 @@ pub fn routes() -> Vec<Route> {
 }
 
 #[get("/console/sites/<pixel_id>/contacts/find")]
-async fn find_person(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn find_person(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     let hem = query.present("hem").unwrap_or_default().to_ascii_lowercase();
     person_screen(&member, 200, &pixel, &hem, None).await
 }
@@ -41,7 +46,7 @@ async fn person_screen(
     hem: &str,
     wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
-    let of_contact = OfContact { pixel_id: pixel.pixel_id.to_string(), hem: hem.to_owned() };
+    let of_contact = OfContact { pixel_id: pixel.pixel_id.clone().into(), hem: hem.into() };
     let (person, problem) = match member.ask::<FindContact>(of_contact.clone()).await {
         Ok(contact) => (Some(person_of(&contact)?), None),
         Err(Error::ContactNotFound) => (None, None),
@@ -54,11 +59,11 @@ async fn person_screen(
     };
     let visitor = person.as_ref().and_then(|person| person.consent["visitor_id"].as_str());
     let mut requests = match visitor {
-        Some(visitor_id) => requests_of(member, pixel.pixel_id.as_str(), visitor_id).await?,
+        Some(visitor_id) => requests_of(member, &pixel.pixel_id, visitor_id.into()).await?,
         None => Vec::new(),
     };
     if problem.is_none() {
-        requests.extend(mailed_requests_of(member, pixel.pixel_id.as_str(), hem).await?);
+        requests.extend(mailed_requests_of(member, &pixel.pixel_id, hem).await?);
     }
     let stored = match &person {
         Some(_) => Some(of_visitor(&member.ask::<CountPerson>(of_contact).await?)),
@@ -84,7 +89,7 @@ async fn person_screen(
 
 /// When the account suppressed the person, for roles that may know.
 async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Message>> {
-    match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
+    match member.ask::<ShowPerson>(OfPerson { hem: hem.into() }).await {
         Ok(person) => Ok(person.suppression.map(|since| Message::DayOf(since.created_at.0))),
         Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => Ok(None),
         Err(error) => Err(error),
@@ -94,16 +99,16 @@ async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Messa
 #[post("/console/sites/<pixel_id>/contacts/<hem>/erase", data = "<form>")]
 async fn erase(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     hem: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
         let wrong = tr("Type {{ host }} to erase the person.").with("host", &pixel.domain);
         return person_screen(&member, 400, &pixel, hem, Some(wrong)).await;
     }
-    let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
+    let person = OfContact { pixel_id: pixel_id.clone(), hem: hem.into() };
     let ErasedContact { rows, .. } = member.ask::<EraseContact>(person).await?;
     let ErasedRows { receipts, contacts, days_shown } = rows;
     Ok(Reply::to(format!(
@@ -115,14 +120,14 @@ async fn erase(
 #[post("/console/sites/<pixel_id>/contacts/<hem>/request", data = "<form>")]
 async fn add_request(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     hem: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     let received_on = Some(form.text("received_on").to_owned());
     let request = ReceivedRequest { hem: Some(hem.to_owned()), received_on };
-    let request = RequestOfPixel { pixel_id: pixel_id.to_owned(), request };
+    let request = RequestOfPixel { pixel_id: pixel_id.clone(), request };
     match member.ask::<AddErasureRequest>(request).await {
         Ok(added) => {
             let id = added.request_id;
@@ -139,11 +144,11 @@ async fn add_request(
 #[post("/console/sites/<pixel_id>/contacts/<hem>/suppress", data = "<form>")]
 async fn suppress(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     hem: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
         let wrong = tr("Type {{ host }} to block the person.").with("host", &pixel.domain);
         return person_screen(&member, 400, &pixel, hem, Some(wrong)).await;

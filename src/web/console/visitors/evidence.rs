@@ -15,16 +15,17 @@ use zip::{CompressionMethod, ZipWriter};
 use super::choice::{answered, find, is_genuine, notice_of, proof_of, show_pixel, signed};
 use super::choice_words::ChoiceWords;
 use super::linked::people_of;
+use crate::consent_receipt::receipt::Receipt;
+use crate::consent_receipt::user_action::{Act, Seen, UserAction};
 use crate::error::{Error, Result};
 use crate::infra::templates::{self, Message, in_english, language};
 use crate::pixels::view::PixelView;
 use crate::policies::published::Published;
 use crate::policies::screenshots::of_choice::{FormScreenshots, find_of_choice};
 use crate::policies::screenshots::view::ScreenshotView;
-use crate::receipts::log::ConsentEvent;
-use crate::receipts::receipt::Receipt;
-use crate::receipts::user_action::{Act, Seen, UserAction};
+use crate::receipts::consent_log::ConsentEvent;
 use crate::silence::proving::prove_reports;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::words::device;
@@ -41,7 +42,7 @@ struct Evidence {
     name: Header<'static>,
 }
 
-struct Parts {
+struct EvidenceSources {
     published: Option<Published>,
     screenshots: Option<FormScreenshots>,
     in_log: Option<InLog>,
@@ -56,20 +57,20 @@ struct InLog {
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/evidence.zip")]
 async fn evidence(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     receipt_id: &str,
 ) -> Result<Evidence, Refusal> {
-    let pixel = show_pixel(&member, pixel_id).await?;
-    let event = find(&member, pixel_id, receipt_id).await?;
+    let pixel = show_pixel(&member, &pixel_id).await?;
+    let event = find(&member, &pixel_id, receipt_id).await?;
     let in_log = match member.app.log.is_kept() {
         true => Some(in_log(&member, &event.fields).await?),
         false => None,
     };
     let published = answered(&member, &event).await;
     let screenshots = screenshots(&member, &event, published.as_ref()).await?;
-    let parts = Parts { published, screenshots, in_log };
+    let sources = EvidenceSources { published, screenshots, in_log };
     let now = member.app.infra.clock.now();
-    let mut facts = facts(&member, &pixel, &event, &parts, now).await?;
+    let mut facts = facts(&member, &pixel, &event, &sources, now).await?;
     language::english().localiser(Tz::UTC).localise(&mut facts);
     let context = Context::from_serialize(&facts).map_err(Error::internal)?;
     let page = templates::render("texts/evidence.html", &context).map_err(Error::internal)?;
@@ -80,14 +81,14 @@ async fn evidence(
         file("evidence.html", page),
         file("receipt.json", receipt),
     ];
-    if let Some(InLog { proof, key, .. }) = parts.in_log {
+    if let Some(InLog { proof, key, .. }) = sources.in_log {
         files.extend([
             file("proof.json", proof),
             file("log-key.txt", format!("{key}\n")),
             file("verify.html", verify::PAGE),
         ]);
     }
-    if let Some(FormScreenshots { pictures, list, proof }) = parts.screenshots {
+    if let Some(FormScreenshots { pictures, list, proof }) = sources.screenshots {
         files.push(file("screenshots.txt", list));
         if let Some(proof) = proof {
             let proof = serde_json::to_string_pretty(&proof).map_err(Error::internal)?;
@@ -123,14 +124,15 @@ async fn screenshots(
     }
     let (infra, log, receipt) = (&member.app.infra, &member.app.log, &event.fields);
     let popup = (published.policy.version, &*shown.language);
-    find_of_choice(infra, log, &receipt.pixel_id, popup, receipt.recorded_at).await
+    find_of_choice(&infra.pool, log, &receipt.pixel_id, popup, receipt.recorded_at).await
 }
 
 /// The proof of the choice with the watch reports of its day, and the key of the log.
 async fn in_log(member: &Member<'_>, receipt: &Receipt) -> Result<InLog> {
     let (infra, log) = (&member.app.infra, &member.app.log);
     let mut proof = proof_of(member, receipt).await?;
-    proof.watch_reports = prove_reports(infra, log, &receipt.pixel_id, receipt.recorded_at).await?;
+    proof.watch_reports =
+        prove_reports(&infra.pool, log, &receipt.pixel_id, receipt.recorded_at).await?;
     Ok(InLog {
         watch_reports: proof.watch_reports.len(),
         proof: serde_json::to_string(&proof).map_err(Error::internal)?,
@@ -142,7 +144,7 @@ async fn facts(
     member: &Member<'_>,
     pixel: &PixelView,
     event: &ConsentEvent,
-    Parts { published, screenshots, in_log }: &Parts,
+    EvidenceSources { published, screenshots, in_log }: &EvidenceSources,
     now: DateTime<Utc>,
 ) -> Result<Value> {
     let (receipt, infra) = (&event.fields, &member.app.infra);
@@ -165,7 +167,7 @@ async fn facts(
         "visitor_id": receipt.visitor_id.as_str(),
         "receipt_id": receipt.receipt_id,
         "policy_hash": receipt.policy_hash,
-        "people": people_of(member, pixel.pixel_id.as_str(), receipt.visitor_id.as_str()).await?,
+        "people": people_of(member, &pixel.pixel_id, &receipt.visitor_id).await?,
         "is_genuine": is_genuine(member, event).await?,
         "issued": in_english(&Message::Minute(now)),
         "notice": published.as_ref().map(|published| notice_of(event, published)),

@@ -16,17 +16,18 @@ use crate::erasure::visitor::OfVisitor;
 use crate::error::{Error, Result};
 use crate::infra::templates::Message;
 use crate::types::hem::Hem;
-use crate::types::ids::PixelId;
+use crate::types::ids::id_param::IdParam;
+use crate::types::ids::{PixelId, VisitorId};
 use crate::web::console::kit::member::Member;
 
 /// The people of a visitor with their fields; none while the account may not read contacts.
 pub async fn people_of(
     member: &Member<'_>,
-    pixel_id: &str,
-    visitor_id: &str,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
 ) -> Result<Vec<Value>> {
-    let visitor =
-        VisitorContacts { pixel_id: pixel_id.to_owned(), visitor_id: visitor_id.to_owned() };
+    let visitor_id = visitor_id.clone().into();
+    let visitor = VisitorContacts { pixel_id: pixel_id.clone().into(), visitor_id };
     let contacts = match member.ask::<FindContactsOfVisitor>(visitor).await {
         Err(Error::NotInGoodStanding) => Vec::new(),
         found => found?,
@@ -54,10 +55,10 @@ pub async fn titles_of(
 /// The erasure requests of a visitor, newest first.
 pub async fn requests_of(
     member: &Member<'_>,
-    pixel_id: &str,
-    visitor_id: &str,
+    pixel_id: &PixelId,
+    visitor_id: IdParam<VisitorId>,
 ) -> Result<Vec<Value>> {
-    let visitor = OfVisitor { pixel_id: pixel_id.to_owned(), visitor_id: visitor_id.to_owned() };
+    let visitor = OfVisitor { pixel_id: pixel_id.clone().into(), visitor_id };
     let requests = member.ask::<FindRequestsOfVisitor>(visitor).await?;
     Ok(requests.iter().map(line).collect())
 }
@@ -65,10 +66,10 @@ pub async fn requests_of(
 /// The requests by email of a person, newest first.
 pub async fn mailed_requests_of(
     member: &Member<'_>,
-    pixel_id: &str,
+    pixel_id: &PixelId,
     hem: &str,
 ) -> Result<Vec<Value>> {
-    let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
+    let person = OfContact { pixel_id: pixel_id.clone().into(), hem: hem.into() };
     let requests = member.ask::<FindRequestsOfPerson>(person).await?;
     Ok(requests.iter().map(line).collect())
 }

@@ -18,11 +18,12 @@ use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
@@ -37,7 +38,7 @@ pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) 
     Screen {
         template,
         title,
-        place: Place::of(pixel, "contacts"),
+        location: NavLocation::of(pixel, "contacts"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/contact-counts",
             "GET /v1/pixels/{pixel_id}/contacts",
@@ -102,10 +103,10 @@ impl Filter {
         }
     }
 
-    fn request(&self, pixel_id: &str) -> PeopleRequest {
+    fn request(&self, pixel_id: PixelParam) -> PeopleRequest {
         let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         PeopleRequest {
-            pixel_id: pixel_id.to_owned(),
+            pixel_id,
             search: given(&self.search),
             sort: given(&self.sort),
             from: given(&self.from),
@@ -128,14 +129,14 @@ impl Filter {
 }
 
 #[get("/console/sites/<pixel_id>/contacts")]
-async fn people(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn people(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     list_screen(&member, &pixel, &Filter::of_address(&query), notice_of(&query), None).await
 }
 
 #[post("/console/sites/<pixel_id>/contacts", data = "<form>")]
-async fn search(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn search(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     let filter = Filter::of_form(&form);
     if filter.search.is_empty() {
         let query = filter.query(&filter.after);
@@ -153,7 +154,7 @@ pub async fn list_screen(
     notice: Option<Message>,
     wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
-    let request = filter.request(pixel.pixel_id.as_str());
+    let request = filter.request(pixel.pixel_id.clone().into());
     let (page, refused) = match member.ask::<ListPeople>(request).await {
         Ok(page) => (Some(page), None),
         Err(error @ Error::Validation(_)) => (None, Some(error)),
@@ -184,11 +185,10 @@ pub async fn list_screen(
 }
 
 #[get("/console/sites/<pixel_id>/contacts/days")]
-async fn days(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn days(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     let text = |name| query.present(name).map(str::to_owned);
-    let request =
-        CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
+    let request = CountRequest { pixel_id, from: text("from"), to: text("to") };
     let counts = member.ask::<CountContacts>(request).await?;
     let busy = counts.days.iter().rev().filter(|day| day.contacts > 0);
     let days = busy.map(|day| {
@@ -210,7 +210,7 @@ async fn days(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply,
 
 /// The people who were first identified on a day, or in a range of days.
 #[get("/console/sites/<pixel_id>/contacts/csv")]
-async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
+async fn table(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Csv, Refusal> {
     let filter =
         Filter { sort: PeopleOrder::First.as_str().to_owned(), ..Filter::of_address(&query) };
     file(&member, ExportRequest { people: filter.request(pixel_id), hems: Vec::new() }).await
@@ -218,9 +218,10 @@ async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, 
 
 /// The selected people, or all of the list.
 #[post("/console/sites/<pixel_id>/contacts/csv", data = "<form>")]
-async fn export(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Csv, Refusal> {
+async fn export(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Csv, Refusal> {
     let filter = Filter { after: String::new(), ..Filter::of_form(&form) };
-    let (people, hems) = (filter.request(pixel_id), form.names_after(BOX));
+    let hems = form.names_after(BOX).iter().map(|hem| hem.as_str().into()).collect();
+    let people = filter.request(pixel_id);
     file(&member, ExportRequest { people, hems }).await
 }
 

@@ -40,9 +40,9 @@ impl Person {
 
     /// The fields that are not blank: the usual ones, then the others as they were stored.
     fn details(&self) -> Vec<Value> {
-        let place = |name: &str| USUAL.iter().position(|usual| *usual == name);
+        let rank = |name: &str| USUAL.iter().position(|usual| *usual == name);
         let mut fields = self.contact.0.iter().collect::<Vec<_>>();
-        fields.sort_by_key(|(name, _)| place(name).unwrap_or(USUAL.len()));
+        fields.sort_by_key(|(name, _)| rank(name).unwrap_or(USUAL.len()));
         let fields = fields.into_iter().filter_map(|(name, value)| {
             text_of(value).map(|text| json!({"name": label(name), "text": text}))
         });

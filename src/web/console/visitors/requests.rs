@@ -21,11 +21,12 @@ use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
 use crate::types::hem::Hem;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::{of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
@@ -37,7 +38,7 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> S
     Screen {
         template,
         title,
-        place: Place::of(pixel, "requests"),
+        location: NavLocation::of(pixel, "requests"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/erasure-requests",
             "POST /v1/pixels/{pixel_id}/erasure-requests/{request_id}/complete",
@@ -64,11 +65,15 @@ const FILTERS: [(&str, Message); 4] = [
 ];
 
 #[get("/console/sites/<pixel_id>/requests")]
-async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn requests(
+    member: Member<'_>,
+    pixel_id: PixelParam,
+    query: Query,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     let status = query.get("status").unwrap_or("open");
     let request = PageRequest {
-        pixel_id: pixel_id.to_owned(),
+        pixel_id,
         status: Some(status.to_owned()),
         after: query.get("after").map(str::to_owned),
         limit: Some("50".to_owned()),
@@ -122,11 +127,11 @@ fn title(hem: Hem, titles: &HashMap<Hem, String>) -> String {
 #[get("/console/sites/<pixel_id>/requests/<request_id>")]
 async fn answer(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     request_id: &str,
     query: Query,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     let notice = query.get("done").and_then(notice_of);
     answer_screen(&member, 200, &pixel, request_id, context! { notice }).await
 }
@@ -138,8 +143,8 @@ async fn answer_screen(
     request_id: &str,
     more: impl serde::Serialize,
 ) -> Result<Reply, Refusal> {
-    let pixel_id = pixel.pixel_id.to_string();
-    let of_request = OfRequest { pixel_id: pixel_id.clone(), request_id: request_id.to_owned() };
+    let pixel_id = PixelParam::from(pixel.pixel_id.clone());
+    let of_request = OfRequest { pixel_id: pixel_id.clone(), request_id: request_id.into() };
     let request = member.ask::<FindErasureRequest>(of_request).await?;
     let more = serde_json::to_value(more).unwrap_or_default();
     let answers = answers(&request, pixel);
@@ -153,12 +158,12 @@ async fn answer_screen(
     }
     let (people, stored) = match (&request.visitor_id, request.hem) {
         (Some(visitor_id), _) => {
-            let people = people_of(member, &pixel_id, visitor_id.as_str()).await?;
-            let visitor = OfVisitor { pixel_id, visitor_id: visitor_id.to_string() };
+            let people = people_of(member, &pixel.pixel_id, visitor_id).await?;
+            let visitor = OfVisitor { pixel_id, visitor_id: visitor_id.clone().into() };
             (people, member.ask::<CountVisitor>(visitor).await?)
         }
         (None, Some(hem)) => {
-            let person = OfContact { pixel_id, hem: hem.to_hex() };
+            let person = OfContact { pixel_id, hem: hem.into() };
             (Vec::new(), member.ask::<CountPerson>(person).await?)
         }
         (None, None) => return Err(Error::ErasureRequestNotFound.into()),
@@ -201,33 +206,33 @@ fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
 #[post("/console/sites/<pixel_id>/requests/<request_id>/complete", data = "<form>")]
 async fn complete(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     request_id: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     if !form.names_host(pixel.domain.as_str()) {
         let error = tr("Type {{ host }} to erase the visitor.").with("host", &pixel.domain);
         let more = context! { error, field: "host" };
         return answer_screen(&member, 400, &pixel, request_id, more).await;
     }
-    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
+    let request = OfRequest { pixel_id: pixel_id.clone(), request_id: request_id.into() };
     let closed = member.ask::<CompleteErasureRequest>(request).await?;
-    Ok(after(pixel_id, &closed, "completed", "erased"))
+    Ok(after(&pixel_id, &closed, "completed", "erased"))
 }
 
 #[post("/console/sites/<pixel_id>/requests/<request_id>/refuse", data = "<form>")]
 async fn refuse(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     request_id: &str,
     form: Form,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
+    let pixel = find(&member, &pixel_id).await?;
+    let request = OfRequest { pixel_id: pixel_id.clone(), request_id: request_id.into() };
     let refusal = ErasureRefusal { reason: Some(form.text("reason")) };
     match member.ask::<RefuseErasureRequest>(RefuseRequest { request, refusal }).await {
-        Ok(closed) => Ok(after(pixel_id, &closed, "refused", "refused")),
+        Ok(closed) => Ok(after(&pixel_id, &closed, "refused", "refused")),
         Err(error @ (Error::ReasonRequired | Error::Validation(_))) => {
             let more = context! { error: sentence(&error), field: "reason" };
             answer_screen(&member, error.status(), &pixel, request_id, more).await
@@ -237,7 +242,7 @@ async fn refuse(
 }
 
 /// The list after a request is closed; for a request by email, the answer that is to be sent.
-fn after(pixel_id: &str, closed: &ErasureRequestView, status: &str, done: &str) -> Reply {
+fn after(pixel_id: &PixelParam, closed: &ErasureRequestView, status: &str, done: &str) -> Reply {
     let (list, id) = (format!("/console/sites/{pixel_id}/requests"), closed.request_id);
     Reply::to(match closed.received_by {
         ReceivedBy::Page => format!("{list}?status={status}&done={done}"),

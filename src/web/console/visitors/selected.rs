@@ -13,6 +13,7 @@ use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
 use crate::infra::templates::{Message, tr};
 use crate::pixels::view::PixelView;
+use crate::types::ids::PixelParam;
 use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
@@ -67,8 +68,8 @@ fn selected(form: &Form) -> Vec<String> {
 }
 
 #[post("/console/sites/<pixel_id>/contacts/selected", data = "<form>")]
-async fn confirm(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn confirm(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     confirmation(&member, 200, &pixel, &form, None).await
 }
 
@@ -81,8 +82,9 @@ async fn confirmation(
     wrong: Option<Message>,
 ) -> Result<Reply, Refusal> {
     let action = Action::of(form)?;
-    let pixel_id = pixel.pixel_id.to_string();
-    let request = SelectedPeople { pixel_id, hems: selected(form) };
+    let pixel_id = pixel.pixel_id.clone().into();
+    let hems = selected(form).iter().map(|hem| hem.as_str().into()).collect();
+    let request = SelectedPeople { pixel_id, hems };
     let people = member.ask::<CountPeople>(request).await?;
     if people.is_empty() {
         let wrong = Some(tr("Select at least one person."));
@@ -116,8 +118,8 @@ fn line(person: &CountedPerson) -> Result<Value> {
 }
 
 #[post("/console/sites/<pixel_id>/contacts/selected/confirm", data = "<form>")]
-async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     let (action, hems) = (Action::of(&form)?, selected(&form));
     if hems.is_empty() || !form.names_host(pixel.domain.as_str()) {
         let wrong = tr("Type {{ host }} to confirm.").with("host", &pixel.domain);
@@ -126,7 +128,7 @@ async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Re
     let mut sum = NOTHING;
     for hem in &hems {
         let done = match action {
-            Action::Erase => erase(&member, pixel_id, hem).await,
+            Action::Erase => erase(&member, &pixel_id, hem).await,
             Action::Block => block_person(&member, hem).await.map(|()| NOTHING),
         };
         match done {
@@ -149,7 +151,7 @@ async fn act(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Re
     }))
 }
 
-async fn erase(member: &Member<'_>, pixel_id: &str, hem: &str) -> Result<ErasedRows> {
-    let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
+async fn erase(member: &Member<'_>, pixel_id: &PixelParam, hem: &str) -> Result<ErasedRows> {
+    let person = OfContact { pixel_id: pixel_id.clone(), hem: hem.into() };
     Ok(member.ask::<EraseContact>(person).await?.rows)
 }

@@ -14,7 +14,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 use crate::webhooks::endpoint::{EndpointView, EndpointWithSecret};
 use crate::webhooks::endpoints::CreateWebhook;
@@ -26,11 +26,11 @@ pub fn routes() -> Vec<Route> {
     routes![deliveries, add]
 }
 
-pub const PLACE: Place<'static> = Place::AccountPart("deliveries");
+pub const LOCATION: NavLocation<'static> = NavLocation::AccountPart("deliveries");
 pub const DELIVERIES: Screen<'static> = Screen {
     template: "console/deliveries.html",
     title: tr("Webhooks"),
-    place: PLACE,
+    location: LOCATION,
     calls: &["GET /v1/webhooks", "POST /v1/webhooks"],
 };
 pub const ADDRESS: &str = "/console/account/deliveries";

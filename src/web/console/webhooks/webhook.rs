@@ -1,7 +1,7 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, PLACE, row, secret_screen};
+use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, LOCATION, row, secret_screen};
 use super::delivery_list::{Wanted, list};
 use super::failure;
 use crate::accounts::capability::NoInput;
@@ -42,7 +42,7 @@ pub fn routes() -> Vec<Route> {
 const WEBHOOK: Screen<'static> = Screen {
     template: "console/webhook.html",
     title: tr("Webhook endpoint"),
-    place: PLACE,
+    location: LOCATION,
     calls: &[
         "GET /v1/webhooks/{endpoint_id}/deliveries",
         "PATCH /v1/webhooks/{endpoint_id}",
@@ -65,7 +65,7 @@ fn notice_of(done: &str) -> Option<Message> {
 }
 
 fn of(endpoint_id: &str) -> OfEndpoint {
-    OfEndpoint { endpoint_id: endpoint_id.to_owned() }
+    OfEndpoint { endpoint_id: endpoint_id.into() }
 }
 
 async fn find(member: &Member<'_>, endpoint_id: &str) -> Result<EndpointView> {
@@ -152,7 +152,7 @@ async fn change(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         format: Some(format),
         ..EndpointChange::default()
     };
-    match member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id, change)).await {
+    match member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id.into(), change)).await {
         Ok(_) => Ok(back(endpoint_id, "changed")),
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
@@ -186,7 +186,7 @@ async fn test(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Repl
 
 async fn set_paused(member: &Member<'_>, endpoint_id: &str, paused: bool) -> Result<Reply> {
     let change = EndpointChange { paused: Some(paused), ..EndpointChange::default() };
-    member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id, change)).await?;
+    member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id.into(), change)).await?;
     Ok(back(endpoint_id, if paused { "paused" } else { "resumed" }))
 }
 
@@ -233,10 +233,9 @@ async fn replay_one(
     event_id: &str,
     _form: Form,
 ) -> Result<Reply, Refusal> {
-    let (endpoint_id, event_id) = (endpoint_id.to_owned(), event_id.to_owned());
-    let shown = back(&endpoint_id, "replayed");
-    member.ask::<ReplayDelivery>(OfDelivery { endpoint_id, event_id }).await?;
-    Ok(shown)
+    let delivery = OfDelivery { endpoint_id: endpoint_id.into(), event_id: event_id.into() };
+    member.ask::<ReplayDelivery>(delivery).await?;
+    Ok(back(endpoint_id, "replayed"))
 }
 
 /// `datetime-local` is interpreted as UTC, which the screen shows.
@@ -248,7 +247,7 @@ async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         19 => format!("{text}Z"),
         _ => text,
     };
-    let since = SinceOfEndpoint { endpoint_id: endpoint_id.to_owned(), since, failed_only: None };
+    let since = SinceOfEndpoint { endpoint_id: endpoint_id.into(), since, failed_only: None };
     match member.ask::<ReplayWebhook>(since).await {
         Ok(_) => Ok(back(endpoint_id, "replayed")),
         Err(error @ Error::Validation(_)) => {
@@ -270,7 +269,7 @@ async fn replay_failed(
     _form: Form,
 ) -> Result<Reply, Refusal> {
     let failed = SinceOfEndpoint {
-        endpoint_id: endpoint_id.to_owned(),
+        endpoint_id: endpoint_id.into(),
         since: ALWAYS.to_owned(),
         failed_only: Some(true),
     };

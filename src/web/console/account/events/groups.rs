@@ -1,6 +1,6 @@
 //! The groups of kinds by which the audit log is filtered.
 
-use crate::accounts::event::EventKind;
+use crate::accounts::event::ActivityKind;
 use crate::infra::templates::{Message, tr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,61 +68,61 @@ impl Group {
     }
 
     pub fn kinds(self) -> Vec<String> {
-        let kinds = EventKind::ALL.iter().filter(|kind| Self::of(**kind) == self);
+        let kinds = ActivityKind::ALL.iter().filter(|kind| Self::of(**kind) == self);
         kinds.map(|kind| kind.as_str().to_owned()).collect()
     }
 
-    fn of(kind: EventKind) -> Self {
+    fn of(kind: ActivityKind) -> Self {
         match kind {
-            EventKind::SignedIn
-            | EventKind::AccountEntered
-            | EventKind::PasskeyAdded
-            | EventKind::PasskeyRemoved => Self::SignIns,
-            EventKind::MemberInvited
-            | EventKind::MemberChanged
-            | EventKind::MemberRemoved
-            | EventKind::ClientInvited
-            | EventKind::ClientInvitationCancelled
-            | EventKind::ClientConfirmed
-            | EventKind::ClientDeclined => Self::Members,
-            EventKind::KeyIssued
-            | EventKind::KeyRevoked
-            | EventKind::KeyExpired
-            | EventKind::KeysRevoked
-            | EventKind::AppConnected
-            | EventKind::AppDisconnected => Self::Keys,
-            EventKind::NameChanged
-            | EventKind::AddressChanged
-            | EventKind::AddressChangeRequested
-            | EventKind::AddressChangeCancelled
-            | EventKind::MailTurnedOff
-            | EventKind::MailTurnedOn
-            | EventKind::AccountExported
-            | EventKind::AccountSuspended
-            | EventKind::AccountResumed => Self::Account,
-            EventKind::PixelCreated
-            | EventKind::PixelDeleted
-            | EventKind::PixelMoved
-            | EventKind::MoveEnded
-            | EventKind::MoveCancelled
-            | EventKind::WatchChanged
-            | EventKind::SharedLinkCreated
-            | EventKind::SharedLinkRevoked
-            | EventKind::TimeZoneChanged => Self::Sites,
-            EventKind::PolicyPublished
-            | EventKind::AppearanceChanged
-            | EventKind::ConsentTurnedOff => Self::Popup,
-            EventKind::VisitorErased
-            | EventKind::ContactErased
-            | EventKind::ErasureRefused
-            | EventKind::ErasureRequestAdded
-            | EventKind::PersonSuppressed
-            | EventKind::PersonUnsuppressed
-            | EventKind::SuppressionsImported => Self::Contacts,
-            EventKind::WebhookCreated | EventKind::WebhookChanged | EventKind::WebhookDeleted => {
-                Self::Webhooks
-            }
-            EventKind::PaymentReceived | EventKind::SubscriptionEnded => Self::Billing,
+            ActivityKind::SignedIn
+            | ActivityKind::AccountEntered
+            | ActivityKind::PasskeyAdded
+            | ActivityKind::PasskeyRemoved => Self::SignIns,
+            ActivityKind::MemberInvited
+            | ActivityKind::MemberChanged
+            | ActivityKind::MemberRemoved
+            | ActivityKind::ClientInvited
+            | ActivityKind::ClientInvitationCancelled
+            | ActivityKind::ClientConfirmed
+            | ActivityKind::ClientDeclined => Self::Members,
+            ActivityKind::KeyIssued
+            | ActivityKind::KeyRevoked
+            | ActivityKind::KeyExpired
+            | ActivityKind::KeysRevoked
+            | ActivityKind::AppConnected
+            | ActivityKind::AppDisconnected => Self::Keys,
+            ActivityKind::NameChanged
+            | ActivityKind::AddressChanged
+            | ActivityKind::AddressChangeRequested
+            | ActivityKind::AddressChangeCancelled
+            | ActivityKind::MailTurnedOff
+            | ActivityKind::MailTurnedOn
+            | ActivityKind::AccountExported
+            | ActivityKind::AccountSuspended
+            | ActivityKind::AccountResumed => Self::Account,
+            ActivityKind::PixelCreated
+            | ActivityKind::PixelDeleted
+            | ActivityKind::PixelMoved
+            | ActivityKind::MoveEnded
+            | ActivityKind::MoveCancelled
+            | ActivityKind::WatchChanged
+            | ActivityKind::SharedLinkCreated
+            | ActivityKind::SharedLinkRevoked
+            | ActivityKind::TimeZoneChanged => Self::Sites,
+            ActivityKind::PolicyPublished
+            | ActivityKind::AppearanceChanged
+            | ActivityKind::ConsentTurnedOff => Self::Popup,
+            ActivityKind::VisitorErased
+            | ActivityKind::ContactErased
+            | ActivityKind::ErasureRefused
+            | ActivityKind::ErasureRequestAdded
+            | ActivityKind::PersonSuppressed
+            | ActivityKind::PersonUnsuppressed
+            | ActivityKind::SuppressionsImported => Self::Contacts,
+            ActivityKind::WebhookCreated
+            | ActivityKind::WebhookChanged
+            | ActivityKind::WebhookDeleted => Self::Webhooks,
+            ActivityKind::PaymentReceived | ActivityKind::SubscriptionEnded => Self::Billing,
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
             assert!(!group.kinds().is_empty());
         }
         let all = Group::ALL.map(|group| group.kinds().len()).iter().sum::<usize>();
-        assert_eq!(all, EventKind::ALL.len());
+        assert_eq!(all, ActivityKind::ALL.len());
         assert_eq!(Group::parse("other"), None);
     }
 }

@@ -18,7 +18,7 @@ use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 
 pub fn routes() -> Vec<Route> {
@@ -28,7 +28,7 @@ pub fn routes() -> Vec<Route> {
 const EVENTS: Screen<'static> = Screen {
     template: "console/events.html",
     title: tr("Audit log"),
-    place: Place::AccountPart("events"),
+    location: NavLocation::AccountPart("events"),
     calls: &["GET /v1/account/events"],
 };
 

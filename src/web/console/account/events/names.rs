@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::words::what;
 use crate::accounts::capability::NoInput;
-use crate::accounts::event::{EventKind, EventView};
+use crate::accounts::event::{ActivityKind, EventView};
 use crate::accounts::keys::ListKeyNames;
 use crate::accounts::mails::facts;
 use crate::accounts::mails::switch::MailSwitch;
@@ -43,11 +43,12 @@ impl Names {
 
     /// With the versions of notices that these events published.
     pub async fn with_published(self, member: &Member<'_>, events: &[EventView]) -> Result<Self> {
-        let is_published = |event: &&EventView| event.kind == EventKind::PolicyPublished.as_str();
+        let is_published =
+            |event: &&EventView| event.kind == ActivityKind::PolicyPublished.as_str();
         let hashes = events.iter().filter(is_published).filter_map(|event| event.subject.clone());
         let account_id = &member.member.account.account_id;
         let hashes = hashes.collect::<Vec<_>>();
-        let published = published::list_of(&member.app.infra, account_id, &hashes).await?;
+        let published = published::list_of(&member.app.infra.pool, account_id, &hashes).await?;
         Ok(Self { published, ..self })
     }
 
@@ -58,7 +59,7 @@ impl Names {
             found.map(|(id, _)| id.clone()).collect::<Vec<_>>()
         };
         let sites = matching(&self.hosts);
-        let notices = published::hashes_of(&member.app.infra, &sites).await?;
+        let notices = published::hashes_of(&member.app.infra.pool, &sites).await?;
         Ok([sites, notices, matching(&self.keys), matching(&self.webhooks)].concat())
     }
 
@@ -80,8 +81,8 @@ impl Names {
             let is_there = self.hosts.contains_key(pixel_id);
             is_there.then(|| format!("/console/sites/{pixel_id}/{rest}"))
         };
-        match EventKind::parse(&event.kind) {
-            Some(EventKind::PolicyPublished) => match self.version(&subject, event) {
+        match ActivityKind::parse(&event.kind) {
+            Some(ActivityKind::PolicyPublished) => match self.version(&subject, event) {
                 Some(it) => {
                     let text = tr("version {{ version }} of {{ site }}")
                         .with("version", it.version)
@@ -90,22 +91,22 @@ impl Names {
                 }
                 None => (Some(Message::Plain(subject)), None),
             },
-            Some(EventKind::KeyIssued | EventKind::KeyRevoked | EventKind::KeyExpired) => {
+            Some(ActivityKind::KeyIssued | ActivityKind::KeyRevoked | ActivityKind::KeyExpired) => {
                 (Some(Message::Plain(self.key(&subject))), None)
             }
-            Some(EventKind::SignedIn | EventKind::AccountEntered) => {
+            Some(ActivityKind::SignedIn | ActivityKind::AccountEntered) => {
                 (Some(tr("with {{ browser }}").with("browser", facts::browser(&subject))), None)
             }
-            Some(EventKind::MailTurnedOff | EventKind::MailTurnedOn) => {
+            Some(ActivityKind::MailTurnedOff | ActivityKind::MailTurnedOn) => {
                 let mail = MailSwitch::parse(&subject).map(mail_title);
                 (Some(mail.unwrap_or(Message::Plain(subject))), None)
             }
-            Some(EventKind::WebhookCreated | EventKind::WebhookChanged) => {
+            Some(ActivityKind::WebhookCreated | ActivityKind::WebhookChanged) => {
                 let href = format!("/console/account/deliveries/{subject}");
                 let host = self.webhooks.get(&subject).cloned();
                 (host.clone().or(Some(subject)).map(Message::Plain), host.map(|_| href))
             }
-            Some(EventKind::SuppressionsImported) => {
+            Some(ActivityKind::SuppressionsImported) => {
                 let href = format!("/console/account/suppressed/imports/{subject}");
                 (Some(tr("a list")), Some(href))
             }

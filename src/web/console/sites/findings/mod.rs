@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::infra::templates::Message;
-use crate::pixels::diagnostics::finding::{Finding, Severity};
+use crate::page_analysis::diagnostics::finding::{Finding, Severity};
 
 /// The value of a pattern that is an enumeration.
 const NAMES: &str = "names";
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn every_finding_of_the_install_check_can_be_translated() {
         let sources = [
-            include_str!("../../../../pixels/diagnostics/finding.rs"),
-            include_str!("../../../../pixels/diagnostics/tags.rs"),
-            include_str!("../../../../pixels/diagnostics/unreadable.rs"),
+            include_str!("../../../../page_analysis/diagnostics/finding.rs"),
+            include_str!("../../../../page_analysis/diagnostics/tags.rs"),
+            include_str!("../../../../page_analysis/diagnostics/unreadable.rs"),
         ];
         for source in sources {
             let sentences = sentences_of(source);

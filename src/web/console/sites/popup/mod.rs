@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use self::fields::Fields;
 use self::review::{changes_between, gaps, summary, unused_colors};
-use self::words::{CORNERS, POSITIONS, channel_name, place_option, purpose_text};
+use self::words::{CORNERS, POSITIONS, channel_name, position_option, purpose_text};
 use super::install::find;
 use super::notice_diff::{Passage, passages};
 use crate::error::{Error, Result};
@@ -25,12 +25,13 @@ use crate::policies::notice::plain_text;
 use crate::policies::policy::Policy;
 use crate::policies::turning_off::TurnOffConsent;
 use crate::types::consent::{Channel, ControllerType, Purpose};
+use crate::types::ids::PixelParam;
 use crate::types::locales::{self, Locale};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
-use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::screen::{NavLocation, Screen};
 use crate::web::console::kit::words::sentence;
 use crate::web::console::visitors::choice_words::purpose_title;
 
@@ -42,7 +43,7 @@ pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) 
     Screen {
         template,
         title,
-        place: Place::of(pixel, "popup"),
+        location: NavLocation::of(pixel, "popup"),
         calls: &[
             "GET /v1/pixels/{pixel_id}/consent/configuration",
             "POST /v1/pixels/{pixel_id}/consent",
@@ -51,8 +52,11 @@ pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) 
     }
 }
 
-pub async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentConfiguration> {
-    member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+pub async fn configuration(
+    member: &Member<'_>,
+    pixel_id: &PixelParam,
+) -> Result<ConsentConfiguration> {
+    member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.clone() }).await
 }
 
 fn notice_of(done: &str, pixel: &PixelView) -> Option<Message> {
@@ -70,9 +74,9 @@ fn notice_of(done: &str, pixel: &PixelView) -> Option<Message> {
 }
 
 #[get("/console/sites/<pixel_id>/popup")]
-async fn popup(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
-    let now = configuration(&member, pixel_id).await?;
+async fn popup(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
+    let now = configuration(&member, &pixel_id).await?;
     let number = query.get("version").and_then(|number| number.parse::<i32>().ok());
     let chosen = match number {
         Some(number) => now.versions.iter().find(|version| version.policy_version == number),
@@ -104,8 +108,8 @@ fn form_screen(
         asks: pixel.consent_enabled,
         purposes: purposes(),
         channels: channels(),
-        positions: POSITIONS.map(place_option),
-        corners: CORNERS.map(place_option),
+        positions: POSITIONS.map(position_option),
+        corners: CORNERS.map(position_option),
         languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
         controller_types: ControllerType::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
     };
@@ -130,11 +134,11 @@ fn channels() -> Vec<Value> {
 #[post("/console/sites/<pixel_id>/popup", data = "<form>")]
 async fn save(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     form: Form,
     reader: Reader,
 ) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     let fields = Fields::read(&form);
     let step = form.get("step").unwrap_or_default();
     if step == "change" {
@@ -145,7 +149,7 @@ async fn save(
     let is_unconfirmed = step == "publish" && !gaps.is_empty() && form.get("incomplete").is_none();
     let publishes = step == "publish" && !is_unconfirmed;
     let request = ConfigureRequest {
-        pixel_id: pixel_id.to_owned(),
+        pixel_id: pixel_id.clone(),
         dry_run: Some(!publishes),
         settings: fields.request(),
     };
@@ -182,7 +186,7 @@ struct Draft<'a> {
 
 async fn review_screen(member: &Member<'_>, pixel: &PixelView, draft: Draft<'_>) -> Result<Reply> {
     let Draft { fields, outcome, language, is_unconfirmed } = draft;
-    let now = configuration(member, pixel.pixel_id.as_str()).await?;
+    let now = configuration(member, &pixel.pixel_id.clone().into()).await?;
     let configured = &outcome.configured;
     let is_first = configured.policy_version == 1 && !pixel.consent_enabled;
     let changes = now.versions.first().map(|newest| {
@@ -220,7 +224,7 @@ async fn marked_notice(
     let infra = &member.app.infra;
     let before = match now.versions.first() {
         Some(newest) if newest.policy_hash != configured.policy_hash => {
-            find_policy(infra, &pixel.pixel_id, newest.policy_version).await?
+            find_policy(&infra.pool, &pixel.pixel_id, newest.policy_version).await?
         }
         _ => None,
     };
@@ -251,15 +255,15 @@ fn field_of(error: &Error) -> String {
 }
 
 #[post("/console/sites/<pixel_id>/popup/off", data = "<_form>")]
-async fn turn_off(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply, Refusal> {
-    member.ask::<TurnOffConsent>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+async fn turn_off(member: Member<'_>, pixel_id: PixelParam, _form: Form) -> Result<Reply, Refusal> {
+    member.ask::<TurnOffConsent>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
 }
 
 /// A page with the site's own popup. Answers on it are not recorded, because it is not the site's page.
 #[get("/console/sites/<pixel_id>/popup/preview")]
-async fn preview(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+async fn preview(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Refusal> {
+    let pixel = find(&member, &pixel_id).await?;
     if !pixel.consent_enabled {
         return Ok(Reply::to(format!("/console/sites/{pixel_id}/popup")));
     }

@@ -41,7 +41,7 @@ pub fn unused_colors(fields: &Fields) -> Vec<&'static str> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Part {
+pub enum ChangedArea {
     Colours,
     Appearance,
     Settings,
@@ -53,7 +53,7 @@ pub struct FieldChange {
     name: Message,
     before: Message,
     after: Message,
-    part: Part,
+    area: ChangedArea,
 }
 
 /// The fields whose values have another effect.
@@ -62,7 +62,7 @@ pub fn changes_between(before: &Fields, after: &Fields) -> Vec<FieldChange> {
     let changes = names.filter_map(|name| {
         let [before, after] = [before, after].map(|fields| value_of(fields, &name));
         (before != after).then(|| FieldChange {
-            part: part_of(&name),
+            area: area_of(&name),
             name: label_of(&name),
             before,
             after,
@@ -73,21 +73,23 @@ pub fn changes_between(before: &Fields, after: &Fields) -> Vec<FieldChange> {
 
 /// A sentence about all changes together.
 pub fn summary(changes: &[FieldChange]) -> Message {
-    match changes.iter().map(|change| change.part).max() {
+    match changes.iter().map(|change| change.area).max() {
         None => tr("Nothing changes."),
-        Some(Part::Colours) => tr("Only colours change."),
-        Some(Part::Appearance) => tr("Only the appearance changes."),
-        Some(Part::Settings) => tr("Only settings change: the text of the notice stays the same."),
-        Some(Part::Notice) => tr("The text of the notice changes."),
+        Some(ChangedArea::Colours) => tr("Only colours change."),
+        Some(ChangedArea::Appearance) => tr("Only the appearance changes."),
+        Some(ChangedArea::Settings) => {
+            tr("Only settings change: the text of the notice stays the same.")
+        }
+        Some(ChangedArea::Notice) => tr("The text of the notice changes."),
     }
 }
 
-fn part_of(name: &str) -> Part {
+fn area_of(name: &str) -> ChangedArea {
     match name {
-        "position" | "radius" | "font" | "hide_button" | "corner" => Part::Appearance,
-        "contacts_need_consent" | "contacts_need_act" | "share_subdomains" => Part::Settings,
-        name if color_of(name).is_some() => Part::Colours,
-        _ => Part::Notice,
+        "position" | "radius" | "font" | "hide_button" | "corner" => ChangedArea::Appearance,
+        "contacts_need_consent" | "contacts_need_act" | "share_subdomains" => ChangedArea::Settings,
+        name if color_of(name).is_some() => ChangedArea::Colours,
+        _ => ChangedArea::Notice,
     }
 }
 

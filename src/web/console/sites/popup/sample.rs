@@ -11,6 +11,7 @@ use crate::http::html::Reader;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
 use crate::policies::consent_request::ConsentSettings;
+use crate::types::ids::PixelParam;
 use crate::types::locales;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -32,11 +33,11 @@ struct Sample {
 #[get("/console/sites/<pixel_id>/popup/sample.js")]
 async fn sample(
     member: Member<'_>,
-    pixel_id: &str,
+    pixel_id: PixelParam,
     query: Query,
     reader: Reader,
 ) -> Result<Sample, Refusal> {
-    let pixel = find(&member, pixel_id).await?;
+    let pixel = find(&member, &pixel_id).await?;
     let scheme = query.present("sample_scheme").unwrap_or_default();
     let fields = Fields::read_with(|name| query.present(name).map(str::to_owned)).seen_in(scheme);
     let text = match fields.request().check() {

@@ -1,4 +1,4 @@
-//! Words of the popup's form: purposes, channels, places, and the labels and values of its fields.
+//! Words of the popup's form: purposes, channels, positions, and the labels and values of its fields.
 
 use serde_json::{Value, json};
 
@@ -39,8 +39,8 @@ pub fn channel_name(channel: Channel) -> Message {
     }
 }
 
-pub fn place_option(place: &str) -> Value {
-    let name = match place {
+pub fn position_option(position: &str) -> Value {
+    let name = match position {
         "bottom" => tr("Bottom"),
         "bottom-left" => tr("Bottom, left"),
         "bottom-right" => tr("Bottom, right"),
@@ -50,7 +50,7 @@ pub fn place_option(place: &str) -> Value {
         "center" => tr("Center"),
         other => Message::plain(other),
     };
-    json!({ "value": place, "name": name })
+    json!({ "value": position, "name": name })
 }
 
 /// A value of a field with a choice, as a table of changes names it; others stay as they are.
@@ -144,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn every_field_has_a_label_and_every_place_is_accepted() {
+    fn every_field_has_a_label_and_every_position_is_accepted() {
         let names = Fields::names().into_iter().filter(|name| !name.starts_with("own_"));
         for name in names {
             assert_ne!(in_english(&label_of(&name)), name);
         }
-        for (field, places) in [("position", &POSITIONS[..]), ("corner", &CORNERS[..])] {
-            for place in places {
-                assert!(!matches!(value_name(place), Message::Plain(_)), "{field} {place}");
-                assert_eq!(place_option(place)["name"]["$message"], "text");
+        for (field, positions) in [("position", &POSITIONS[..]), ("corner", &CORNERS[..])] {
+            for position in positions {
+                assert!(!matches!(value_name(position), Message::Plain(_)), "{field} {position}");
+                assert_eq!(position_option(position)["name"]["$message"], "text");
             }
         }
     }

@@ -1,0 +1,23 @@
+//! A browser (Chromium) of this program: its process, its network log, and the DevTools protocol. The addresses of
+//! consent tags are here because the DevTools client notes the scripts that have one.
+
+mod arguments;
+pub mod bounds;
+pub mod devtools;
+mod folder;
+pub mod guard;
+pub mod monotonic;
+pub mod net_log;
+mod output;
+mod process;
+pub mod processes;
+mod program;
+pub mod site;
+pub mod tag_service;
+mod user;
+pub mod waits;
+
+pub use arguments::Extra;
+pub use folder::RunFolder;
+pub use process::{Browser, StartError, log_file};
+pub use program::Program;

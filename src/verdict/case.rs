@@ -1,0 +1,35 @@
+use crate::browser::devtools::Seen;
+use crate::browser::site::{Site, host_of, is_within};
+use crate::browser::tag_service::Service;
+
+/// A page with the settings of its verdicts.
+pub struct Case<'c> {
+    pub url: &'c str,
+    pub site: Site,
+    pub service: Option<&'c Service>,
+    pub allowed: &'c [String],
+    /// The accounts of all visits, for a request whose cause one visit missed.
+    pub seen: Vec<&'c Seen>,
+    /// The names of the pixel whose tag must be on the page, its id first; empty for any.
+    pub pixels: &'c [String],
+}
+
+impl Case<'_> {
+    /// Whether a request to the URL needs consent, by where it goes.
+    pub fn is_foreign(&self, url: &str) -> bool {
+        let Some(host) = host_of(url) else { return false };
+        match self.service.filter(|service| service.has(url)) {
+            Some(service) if self.is_other_site(&host) => !service.is_exempt(url),
+            Some(_) => Service::is_identification(url),
+            None => self.is_other_site(&host),
+        }
+    }
+
+    pub fn is_other_site(&self, host: &str) -> bool {
+        Site::of_host(host) != self.site
+    }
+
+    pub fn allows(&self, host: &str) -> bool {
+        self.allowed.iter().any(|allowed| is_within(host, allowed))
+    }
+}

@@ -1,0 +1,231 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::browser::devtools::{CallError, Connection, Document, SharedSeen};
+use crate::browser::waits::Waits;
+
+use super::extension::rest;
+use super::observation::Screenshot;
+
+const ASKING: Duration = Duration::from_secs(5);
+const FIRST_RESPONSE: Duration = Duration::from_secs(20);
+/// A page that never completes is observed after this time.
+const LOADING: Duration = Duration::from_secs(8);
+/// The time after leaving in which requests count.
+const AFTERMATH: Duration = Duration::from_secs(1);
+/// The time for an answer that shows that the page runs.
+const ANSWER: Duration = Duration::from_secs(1);
+const MAX_FRAMES: usize = 40;
+/// The number of steps in which the page is scrolled, and the pixels of each.
+const SCROLLS: u32 = 12;
+const SCROLLED: i32 = 700;
+const WORLD: &str = "assent-watch";
+
+pub struct Page {
+    pub connection: Connection,
+    pub seen: SharedSeen,
+    pub session: String,
+    /// The target of the browser's own page about WebRTC.
+    pub webrtc: String,
+    pub waits: Arc<Waits>,
+}
+
+/// The beginning of an observation.
+struct Beginning {
+    at: Instant,
+    lost: Duration,
+}
+
+impl Page {
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
+        self.connection.call(Some(&self.session), method, params).await
+    }
+
+    /// Opens the page and waits until it was loaded. Fails with the reason why it cannot be observed.
+    pub async fn open(&self, url: &str) -> Result<(), String> {
+        self.seen.lock().document = Document::default();
+        let opening = timeout(FIRST_RESPONSE, self.call("Page.navigate", json!({"url": url})));
+        let opened = match opening.await {
+            Ok(Err(CallError::Timeout(_))) | Err(_) => {
+                return Err("the page did not answer within 20 s".to_owned());
+            }
+            Ok(opened) => opened.map_err(|error| error.to_string())?,
+        };
+        if let Some(error) = opened["errorText"].as_str() {
+            return Err(format!("the page cannot be loaded: {error}"));
+        }
+        if opened["isDownload"] == Value::Bool(true) {
+            return Err("the address is a download".to_owned());
+        }
+        let start = Instant::now();
+        while start.elapsed() < LOADING {
+            let document = self.seen.lock().document.clone();
+            if document.is_loaded || document.failure.is_some() {
+                break;
+            }
+            sleep(Duration::from_millis(25)).await;
+        }
+        self.check()
+    }
+
+    /// Whether the document was answered with a page.
+    pub fn check(&self) -> Result<(), String> {
+        let seen = self.seen.lock();
+        if seen.has_crashed {
+            return Err("the page crashed".to_owned());
+        }
+        match (&seen.document.failure, seen.document.status) {
+            (Some(failure), _) => Err(format!("the page cannot be loaded: {failure}")),
+            (None, Some(200..=299 | 304)) => Ok(()),
+            (None, Some(status)) => Err(format!("the page answered with status {status}")),
+            (None, None) => Err("the page did not answer".to_owned()),
+        }
+    }
+
+    /// Observes the page for a time, in which the mouse is moved and the page scrolled in steps, so that each part of most
+    /// pages is seen, then to its end and back.
+    pub async fn read_for(&self, time: Duration) -> Result<(), String> {
+        let post = |event: Value| {
+            self.connection.post(Some(&self.session), "Input.dispatchMouseEvent", event);
+        };
+        let beginning = self.begin().await;
+        sleep(time / 4).await;
+        for (x, y) in [(320, 8), (640, 440)] {
+            post(json!({"type": "mouseMoved", "x": x, "y": y}));
+        }
+        let scroll = |way: i32| {
+            post(json!({"type": "mouseWheel", "x": 640, "y": 450, "deltaX": 0, "deltaY": way}));
+        };
+        for _ in 0..SCROLLS {
+            scroll(SCROLLED);
+            sleep(time / 4 / SCROLLS).await;
+        }
+        for way in [100_000, -200_000] {
+            scroll(way);
+            sleep(time / 8).await;
+        }
+        self.wait_until_run(time, &beginning).await.map(drop)
+    }
+
+    async fn begin(&self) -> Beginning {
+        Beginning { at: Instant::now(), lost: self.lost().await }
+    }
+
+    /// Waits until the browser was able to run for this time since the beginning. Returns the time that it was
+    /// not.
+    async fn wait_until_run(
+        &self,
+        time: Duration,
+        beginning: &Beginning,
+    ) -> Result<Duration, String> {
+        loop {
+            let lost = self.lost().await.saturating_sub(beginning.lost);
+            let rest = rest(time, beginning.at.elapsed(), lost)?;
+            if rest.is_zero() {
+                return Ok(lost);
+            }
+            sleep(rest).await;
+            // Linux counts a wait once it is over, and a page that answers does not wait.
+            let answering = json!({"expression": "0"});
+            let _ = timeout(ANSWER, self.call("Runtime.evaluate", answering)).await;
+        }
+    }
+
+    /// Waits until the browser was able to run for this time from now on. Returns the time that it was not.
+    pub async fn stay(&self, time: Duration) -> Result<Duration, String> {
+        let beginning = self.begin().await;
+        self.wait_until_run(time, &beginning).await
+    }
+
+    /// The time for which the browser has waited for a processor so far.
+    async fn lost(&self) -> Duration {
+        let waits = Arc::clone(&self.waits);
+        let noted = spawn_blocking(move || {
+            waits.note();
+            waits.lost()
+        });
+        noted.await.unwrap_or_default()
+    }
+
+    pub async fn leave(&self) -> Result<(), String> {
+        let leaving = self.call("Page.navigate", json!({"url": "about:blank"}));
+        let _ = timeout(ASKING, leaving).await;
+        self.stay(AFTERMATH).await.map(drop)
+    }
+
+    /// The value of an expression in a world of its own, which scripts of the page cannot change, or in the
+    /// page's own. Null if there is no answer.
+    pub async fn ask(&self, expression: &str, is_isolated: bool) -> Value {
+        let main_frame = self.seen.lock().main_frame.clone().unwrap_or_default();
+        let context = match is_isolated {
+            true => self.world(&self.session, &main_frame).await,
+            false => None,
+        };
+        if is_isolated && context.is_none() {
+            return Value::Null;
+        }
+        self.evaluate(&self.session, context, expression).await
+    }
+
+    async fn world(&self, session: &str, frame: &str) -> Option<u64> {
+        let params = json!({"frameId": frame, "worldName": WORLD});
+        let asking = self.connection.call(Some(session), "Page.createIsolatedWorld", params);
+        timeout(ASKING, asking).await.ok()?.ok()?["executionContextId"].as_u64()
+    }
+
+    async fn evaluate(&self, session: &str, context: Option<u64>, expression: &str) -> Value {
+        let mut params =
+            json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        if let Some(context) = context {
+            params["contextId"] = json!(context);
+        }
+        let asking = self.connection.call(Some(session), "Runtime.evaluate", params);
+        match timeout(ASKING, asking).await {
+            Ok(Ok(mut answer)) => answer["result"]["value"].take(),
+            _ => Value::Null,
+        }
+    }
+
+    /// The values of an expression in the frames, and whether all frames were asked.
+    pub async fn ask_all(&self, expression: &str) -> (Vec<Value>, bool) {
+        let sessions = self.seen.lock().documents.clone();
+        let mut answers = Vec::new();
+        for session in sessions {
+            let asking = self.connection.call(Some(&session), "Page.getFrameTree", json!({}));
+            let Ok(Ok(tree)) = timeout(ASKING, asking).await else { continue };
+            let mut frames = Vec::new();
+            collect_frames(&tree["frameTree"], &mut frames);
+            for frame in frames {
+                if answers.len() >= MAX_FRAMES {
+                    return (answers, false);
+                }
+                if let Some(context) = self.world(&session, &frame).await {
+                    answers.push(self.evaluate(&session, Some(context), expression).await);
+                }
+            }
+        }
+        (answers, true)
+    }
+
+    pub async fn screenshot(&self) -> Option<Screenshot> {
+        let taking = self.call("Page.captureScreenshot", json!({"format": "png"}));
+        let taken = timeout(ASKING, taking).await.ok()?.ok()?;
+        let bytes = BASE64_STANDARD.decode(taken["data"].as_str()?).ok()?;
+        Some(Screenshot(bytes))
+    }
+}
+
+fn collect_frames(tree: &Value, frames: &mut Vec<String>) {
+    if let Some(id) = tree["frame"]["id"].as_str() {
+        frames.push(id.to_owned());
+    }
+    for child in tree["childFrames"].as_array().into_iter().flatten() {
+        collect_frames(child, frames);
+    }
+}
