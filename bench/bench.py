@@ -28,20 +28,24 @@ LONG_PARTS = ["watch", "stock", "cluster"]
 # The last runs of every measurement, the newest last.
 KEPT = ROOT / "bench/runs.json"
 RUNS = 3
-HEAD = """# Measured beside what people would use instead
+HEAD = """# Benchmark results
 
-Written by `make bench`, which installs and runs everything itself. Within a run every ratio is the
-median of ratios of turns on the same machine, at least five (three for `watch`) after one that warms up; each row is the
-median of up to three runs, at different hours where their times say so, with the lowest and the highest
-in brackets (`bench/runs.json` has them all). Load
-generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
-(`fsync`, `synchronous_commit`), the service logs as it does by default; only `RATE_LIMITS=off`,
-since one address makes all the load (not for `tenants`, whose visitors have an address each). Rates are
-the most that `wrk` gets. A p99 is that of requests which are sent on a schedule, whatever the answers take,
-at the rate that the row names, and counts from when each was due, so that a stall is felt by everybody who
-comes meanwhile (`bench/open_load`). PostgreSQL
-has filled its write-ahead log once before, as on a server that has run for a while: a new one makes and clears a file for every 16 MB. Before checks and
-logs at 10,000,000 receipts its processes have mapped what is cached, for the same reason.
+`make bench` writes this file. It installs and runs everything that it needs, on one machine: load generator,
+PostgreSQL, the service and the alternatives share its cores.
+
+- Ours and the alternative run in turn. The ratio of a run is the median of the ratios of at least five rounds (three
+  for `watch`) after a warm-up round. Each row is the median of up to three runs at different times, with the lowest
+  and the highest value in brackets. `bench/runs.json` contains all runs.
+- Data are durable (`fsync` and `synchronous_commit` are on), and the service logs as by default. `RATE_LIMITS=off` is
+  the only other setting, because all requests come from one address. Limits are on for `tenants`, where each visitor
+  has an address.
+- A rate is the peak rate of `wrk`.
+- A p99 is measured with `bench/open_load`: requests are sent on a schedule, at the rate that the row names, and
+  their times count from when they were due. A stall therefore counts for every request that was due during it.
+- PostgreSQL has filled its write-ahead log once before the measurement, like a server that has run for a while. A new
+  server creates and clears a file for every 16 MB.
+- Before checks and logs at 10,000,000 receipts, each process of PostgreSQL has read the cached pages once, for the
+  same reason.
 
 """
 
@@ -95,14 +99,14 @@ def left_out(kept):
     rows = [what for part in kept for what in kept[part][-1].get("left_out", [])]
     if not rows:
         return ""
-    return (f"\n\nNot here until they are measured again: {'; '.join(rows)}. Their earlier figures came from `wrk`, "
-            "which waits for an answer, and in some rows for a pause as well, before it asks again, and which adds "
-            "entries of its own making for slow answers.")
+    return (f"\n\nNot listed until they are measured again: {'; '.join(rows)}. Their earlier figures came from `wrk`, "
+            "which sends a request only after the previous response (in some rows after a pause), and adds computed "
+            "entries for slow responses.")
 
 
 def write_table(kept, postgres_version):
     rows = [row for part in PARTS + LONG_PARTS if part in kept for row in summed_up(kept[part])]
-    lines = ["| what | beside | ours | theirs | measured | goal | met |",
+    lines = ["| measurement | compared with | ours | theirs | result | goal | met |",
              "| --- | --- | --- | --- | --- | --- | --- |", *map(shown, rows)]
     notes = [row["note"] for row in rows if "note" in row]
     times = "; ".join(f"{part} {', '.join(run['at'] for run in kept[part])}" for part in kept)

@@ -10,12 +10,12 @@ use std::time::Instant;
 use assent::app::App;
 use assent::clock::Clock;
 use assent::config::Config;
+use assent::consent_receipt::receipt::ReceiptEnvelope;
 use assent::http::body::Body;
 use assent::http::json::Json;
 use assent::infra::postgres::Database;
 use assent::infra::{Infra, telemetry};
 use assent::receipts::cluster::Cluster;
-use assent::receipts::receipt::ReceiptEnvelope;
 use assent::receipts::record::choice::RecordRequest;
 use assent::receipts::record::recorder::Recorder;
 use assent::receipts::record::writing::Notifiers;
@@ -51,7 +51,7 @@ async fn record(
     let recorder = idle.free.lock().await.recv().await.ok_or(Status::InternalServerError)?;
     let receipts = Receipts { recorder: recorder.clone(), ..app.receipts.clone() };
     let provenance =
-        Provenance { came: Instant::now(), sec_gpc: false, is_bot: false, origin: None };
+        Provenance { arrived_at: Instant::now(), sec_gpc: false, is_bot: false, origin: None };
     let recorded = receipts.record(request, &provenance).await;
     let _ = idle.back.send(recorder).await;
     match recorded {

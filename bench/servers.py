@@ -174,6 +174,10 @@ class Service:
         """The peak memory of the process so far, in KiB."""
         return self._status("VmHWM")
 
+    def resident_kib(self):
+        """The memory of the process now, in KiB."""
+        return self._status("VmRSS")
+
     def program_kib(self):
         """The pages of the program's file and libraries that are in memory, in KiB."""
         return self._status("RssFile")

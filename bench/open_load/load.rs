@@ -161,6 +161,6 @@ impl Report {
 
 /// A percentile of the sorted times, in milliseconds.
 fn percentile(sorted: &[Duration], percent: usize) -> f64 {
-    let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-    sorted.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+    let index = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(index).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }

@@ -20,7 +20,7 @@ SECONDS = 5
 
 
 class Cluster:
-    """The cluster of docs/scaling.md, started by scripts/with-cluster, with durable data and the settings of the single
+    """The cluster of docs/cluster.md, started by scripts/with-cluster, with durable data and the settings of the single
     server. The service connects to both without TLS; the three servers use TLS between each other."""
 
     def __init__(self):
@@ -76,7 +76,7 @@ class Cluster:
             BEGIN; LOCK TABLE consent_receipts_{shard} IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n""")
         holder.stdin.flush()
         if holder.stdout.readline() != "held\n":
-            raise SystemExit("the part could not be locked")
+            raise SystemExit("the shard could not be locked")
         return holder
 
     def stop(self):
@@ -86,7 +86,7 @@ class Cluster:
 
 def block(name):
     """Returns a block of the guide by its name."""
-    _, rest = (ROOT / "docs/scaling.md").read_text().split(f"<!-- {name}:begin -->\n", 1)
+    _, rest = (ROOT / "docs/cluster.md").read_text().split(f"<!-- {name}:begin -->\n", 1)
     text = rest.split(f"<!-- {name}:end -->", 1)[0]
     return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
 
@@ -156,7 +156,7 @@ def measure(postgres):
         rates = alternate({
             deployment.name: lambda deployment=deployment: deployment.visit(
                 everybody, record, connections)["per_second"] for deployment in (one, many)})
-        rows.append({"what": f"{what} for {SITES:,} sites at once on a cluster of three with {SHARDS} parts, "
+        rows.append({"what": f"{what} for {SITES:,} sites at once on a cluster of three with {SHARDS} shards, "
                              f"{connections} connections",
                      "beside": "one PostgreSQL on the same two cores", "name": f"{what} {connections} {SHARDS}",
                      "ours": f"{median(rates['many']):,.0f}/s", "theirs": f"{median(rates['one']):,.0f}/s",
@@ -194,8 +194,8 @@ def measure_locked_shard(cluster, deployment):
         holder.terminate()
         holder.wait()
         time.sleep(1)
-    return [{"what": f"p99 of a {'choice' if record else 'check'} of other sites while a part is held up",
-             "beside": "while it is not", "ours": f"{median(locked[record]):.1f} ms",
+    return [{"what": f"p99 of a {'choice' if record else 'check'} of other sites while a shard is locked",
+             "beside": "while none is locked", "ours": f"{median(locked[record]):.1f} ms",
              "theirs": f"{median(unlocked[record]):.1f} ms", "name": f"held up {record} {SHARDS}",
              "value": ratio(locked[record], unlocked[record]), "goal": 1.1, "at_most": True}
             for record in (True, False)]

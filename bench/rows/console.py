@@ -90,13 +90,13 @@ def measure(postgres):
         screens[name] = (median(took for took, _ in responses[3:]), len(page), len(zlib.compress(page)))
     stock.end()
     took, size = (max(screens, key=lambda name: screens[name][index]) for index in (0, 1))
-    each = "; ".join(f"`{name}` {ms:.0f} ms, {bytes / 1000:.0f} KB, {packed / 1000:.0f} KB packed"
+    each = "; ".join(f"`{name}` {ms:.0f} ms, {bytes / 1000:.0f} KB, {packed / 1000:.0f} KB compressed"
                      for name, (ms, bytes, packed) in screens.items())
     common = {"beside": "", "theirs": "", "at_most": True}
     at = f"{SITES} sites and {RECEIPTS:,} receipts"
     return [
         {"what": f"slowest of {len(screens)} screens of the console, {at}", **common,
          "ours": f"`{took}`", "value": screens[took][0], "unit": "ms", "goal": 100},
-        {"what": "largest of them", **common, "ours": f"`{size}`",
+        {"what": "largest of these screens", **common, "ours": f"`{size}`",
          "value": screens[size][1] / 1000, "unit": "KB", "goal": 60, "note": f"Screens: {each}."},
     ]

@@ -22,16 +22,16 @@ def measure(postgres):
         ANALYZE""")
     report = wrk(service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
     if report["requests"] < PIXELS:
-        raise SystemExit(f"only {report['requests']} of {PIXELS} pixels were asked for")
+        raise SystemExit(f"only {report['requests']} of {PIXELS} pixels were requested")
     wrk(f"{service.base}/v1/consent/record", 256, 5, script="record.lua",
         arguments=[pixel, policy, "memory"])
     wrk(service.base, 64, 5, script="check.lua", arguments=[pixel, 1])
     program = service.program_kib()
     service.stop()
     return [{
-        "what": f"peak memory under all of it, the tags of {PIXELS:,} pixels in turn included",
+        "what": f"peak memory during all measurements, including the tags of {PIXELS:,} pixels in turn",
         "beside": "", "ours": f"{report['requests']:,} tags", "theirs": "",
         "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 64, "at_most": True, "name": "memory",
         "note": f"Of the memory {program / 1024:.0f} MiB are pages of the program and its libraries, which the system "
-                "can drop and read again; the table of scripts may take 32 MiB.",
+                "can drop and read again; the cache of scripts may take 32 MiB.",
     }]

@@ -84,12 +84,12 @@ def day_of_bound(postgres):
     results = alternate({"bound": bound.read, "free": free.read})
     stock.end()
     ours, theirs = results["bound"], results["free"]
-    return {"what": f"a day of {CONTACTS:,} bound contacts, read whole",
-            "beside": "the same day, bound to nobody's consent",
+    return {"what": f"reading the {CONTACTS:,} contacts of a day, bound to visitors",
+            "beside": "the same, not bound to visitors",
             "ours": f"{median(ours):,.0f}/s", "theirs": f"{median(theirs):,.0f}/s",
             "value": ratio(ours, theirs), "goal": 0.5,
             "note": f"Bound contacts were stored at {stored:,.0f}/s, unbound ones at "
-                    f"{stored_free:,.0f}/s, {ITEMS:,} a request, one request at a time."}
+                    f"{stored_free:,.0f}/s, {ITEMS:,} per request, one request at a time."}
 
 
 def measure(postgres):

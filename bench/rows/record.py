@@ -5,6 +5,7 @@ import time
 
 from load import alternate, bench_program, median, open_load, pgbench, ratio, wrk
 from load.visits import choices
+from rows.proof import wait_until_appended
 from servers import Service
 
 DATABASE = "record"
@@ -58,19 +59,26 @@ def measure(postgres):
     pixel, policy = service.site()
     load = Load(postgres, pixel, policy)
     path = "/v1/consent/record"
+
+    def in_log():
+        rate = load.run(logged, path, 256)["per_second"]
+        # Otherwise the log would be extended during the next measurement.
+        wait_until_appended(lambda statement: postgres.sql(DATABASE, statement))
+        return rate
+
     results = alternate({
         "64": lambda: load.run(service, path, 64)["per_second"],
         "pgbench": lambda: pgbench(postgres, DATABASE, "insert.sql", seconds=SECONDS,
                                    pixel=pixel, hash=policy),
         "256": lambda: load.run(service, path, 256)["per_second"],
-        "256 logged": lambda: load.run(logged, path, 256)["per_second"],
+        "256 logged": in_log,
         "64 alone": lambda: load.run(alone, "/bench/record", 64)["per_second"],
         "256 alone": lambda: load.run(alone, "/bench/record", 256)["per_second"],
     }, rounds=7)
     logged.stop(counts=False)
+    alone.stop(counts=False)
     peak = median(results["256"])
     steady = [load.steady(service, peak / 2, 256) for _ in range(10)][1:]
-    alone.stop(counts=False)
     service.stop()
 
     def row(connections, rival, beside, goal, log=""):

@@ -1,4 +1,4 @@
-"""Requests without `Idempotency-Key`: the same route as it is mounted, and without what reads the key."""
+"""Requests without `Idempotency-Key`, to a route that supports the header and to the same route without support."""
 
 from load import alternate, bench_program, median, ratio, wrk
 from servers import Service
@@ -7,7 +7,7 @@ from servers import Service
 def measure(postgres):
     program = bench_program("repeatable")
     postgres.sql("postgres", "CREATE DATABASE repeats")
-    # The service makes the tables, which the other program does not.
+    # The service creates the tables; the other program does not.
     service = Service(postgres, "repeats")
     pixel, _ = service.site()
     key = service.key
@@ -24,8 +24,8 @@ def measure(postgres):
     service.stop(counts=False)
     ours, theirs = results["ours"], results["plain"]
     return [{
-        "what": "no contacts stored, without `Idempotency-Key`, 64 connections",
-        "beside": "the same route without what reads the key",
+        "what": "requests that store no contacts, without `Idempotency-Key`, 64 connections",
+        "beside": "the same route without support for the header",
         "ours": f"{median(ours):,.0f}/s", "theirs": f"{median(theirs):,.0f}/s",
         "value": ratio(ours, theirs), "goal": 0.97,
     }]

@@ -170,12 +170,12 @@ class Stock:
 
 
 def rates(what, many, few):
-    return {"what": f"{what}, among {MANY:,}", "beside": f"among {FEW:,}", "ours": f"{median(many):,.0f}/s",
+    return {"what": f"{what}, at {MANY:,} receipts", "beside": f"at {FEW:,} receipts", "ours": f"{median(many):,.0f}/s",
             "theirs": f"{median(few):,.0f}/s", "value": ratio(many, few), "goal": 0.85}
 
 
 def waits(what, many, few):
-    return {"what": f"{what}, among {MANY:,}", "beside": f"among {FEW:,}", "unit": "ms", "at_most": True, "goal": 50,
+    return {"what": f"{what}, at {MANY:,} receipts", "beside": f"at {FEW:,} receipts", "unit": "ms", "at_most": True, "goal": 50,
             "ours": f"{median(many):.1f} ms", "theirs": f"{median(few):.1f} ms", "value": median(many)}
 
 
@@ -214,7 +214,7 @@ def of_visitors(many, few):
         return lambda count: visits.checks(stock.pixel, stock.visitors, count)
 
     return [rates("record, 64 connections", records["many"], records["few"]),
-            rates("check of its visitors, 64 connections", checks["many"], checks["few"]),
+            rates("check of visitors of the largest pixel, 64 connections", checks["many"], checks["few"]),
             waits_of("records", records, new_choices, many, few, 64, rounds=7),
             waits_of("checks", checks, new_checks, many, few, 64, rounds=7)]
 
@@ -256,9 +256,9 @@ def measure(postgres):
     vacuumed = many.vacuum()
     bytes_each = ", ".join(f"`{name}` {size:.0f}" for name, size in sizes.items())
     rows[0]["note"] = (
-        f"{MANY:,} receipts of {PIXELS:,} pixels, {LARGEST_OF_TEN}0 % of one: bytes a receipt of {bytes_each}; its days of {DAYS} were counted in"
-        f" {counting:.0f} s, the oldest deleted at {deleted:,.0f} receipts a second, `VACUUM` after that"
-        f" took {vacuumed:.0f} s.")
+        f"{MANY:,} receipts of {PIXELS:,} pixels, {LARGEST_OF_TEN}0 % of them of one pixel. Bytes per receipt:"
+        f" {bytes_each}. The {DAYS} days of that pixel were counted in {counting:.0f} s. The oldest day was deleted"
+        f" at {deleted:,.0f} receipts per second; the `VACUUM` after it took {vacuumed:.0f} s.")
     many.end()
     few.end()
     return rows

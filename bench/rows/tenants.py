@@ -142,18 +142,18 @@ def measure(postgres):
 
     sites = f"{PIXELS:,} sites of {ACCOUNTS:,} customers"
     kept = 1 - max(0, built - changes) / requested
-    rows = [{"what": f"tags from memory that did not change, {sites}, {CHANGES_PER_SECOND} changes a second",
+    rows = [{"what": f"share of unchanged tags served from memory, {sites}, {CHANGES_PER_SECOND} changes per second",
              "beside": "", "ours": f"{requested:,} tags, {built:,} built, {changes:,} changes", "theirs": "",
              "name": "kept", "value": kept, "goal": 0.999}]
     for kind, what in enumerate(("tag", "choice")):
         rate_of = f"{median(visits[kind]['per_second'] for visits in calm):,.0f}/s"
-        rows.append({"what": f"p99 of a {what} meanwhile ({rate_of})", "beside": "without changes",
+        rows.append({"what": f"p99 of a {what} during these changes ({rate_of})", "beside": "without changes",
                      "ours": f"{p99(changing, kind):.1f} ms", "theirs": f"{p99(calm, kind):.1f} ms",
                      "name": f"{what} changing", "value": p99(changing, kind), "unit": "ms", "goal": 10,
                      "at_most": True})
         for name in crowds:
-            rows.append({"what": f"p99 of a {what} of other sites while one has all the {name} it can get, "
-                                 f"whose maker has the lowest priority ({rates[name]:,.0f}/s)",
+            rows.append({"what": f"p99 of a {what} of other sites while one site receives {name} at the peak rate, "
+                                 f"from a load generator with the lowest priority ({rates[name]:,.0f}/s)",
                          "beside": "without that site", "ours": f"{p99(crowded[name], kind):.1f} ms",
                          "theirs": f"{p99(calm, kind):.1f} ms", "name": f"{what} beside {name}",
                          "value": ratio([visits[kind]["p99_ms"] for visits in crowded[name]],

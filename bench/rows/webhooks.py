@@ -1,4 +1,4 @@
-"""Webhooks: recording with and without a subscriber, and the delivery rate and delay for a fast receiver."""
+"""Webhooks: recording with and without a webhook, and the delivery rate and delay for a fast receiver."""
 
 import subprocess
 import tempfile
@@ -87,39 +87,40 @@ def record(service, load):
 
 
 def beside_none(postgres, receiver):
-    """Recording without a subscriber, with a paused one, and with an active one."""
-    unsubscribed, plain = open_site(postgres, receiver, "untold")
-    subscribed, noted = open_site(postgres, receiver, "told")
+    """Recording without a webhook, with a paused one (its events are stored), and with an active one (its events are
+    sent)."""
+    unsubscribed, plain_load = open_site(postgres, receiver, "unsubscribed")
+    subscribed, load = open_site(postgres, receiver, "subscribed")
     path = subscribe(subscribed)
     pause(subscribed, path, True)
 
     def with_paused():
-        rate = record(subscribed, noted)
-        noted.sql("TRUNCATE webhook_deliveries")
+        rate = record(subscribed, load)
+        load.sql("TRUNCATE webhook_deliveries")
         return rate
 
     def with_active():
         pause(subscribed, path, False)
-        rate = record(subscribed, noted)
+        rate = record(subscribed, load)
         # Otherwise pending deliveries would be sent during the other measurements.
         pause(subscribed, path, True)
         time.sleep(1)
-        noted.sql("TRUNCATE webhook_deliveries")
+        load.sql("TRUNCATE webhook_deliveries")
         return rate
 
-    results = alternate({"none": lambda: record(unsubscribed, plain), "noted": with_paused,
-                         "told": with_active})
+    results = alternate({"none": lambda: record(unsubscribed, plain_load), "paused": with_paused,
+                         "active": with_active})
     for service in (unsubscribed, subscribed):
         service.stop()
 
-    def row(name, what):
-        return {"what": f"record, 64 connections, one subscriber of the pixel, {what}",
-                "beside": "the same without a subscriber",
+    def row(name, webhook):
+        return {"what": f"record, 64 connections, with {webhook} webhook of the pixel",
+                "beside": "the same without a webhook",
                 "ours": f"{median(results[name]):,.0f}/s",
                 "theirs": f"{median(results['none']):,.0f}/s",
                 "value": ratio(results[name], results["none"]), "goal": 0.8}
 
-    return [row("noted", "whose events are written"), row("told", "who is being told meanwhile")]
+    return [row("paused", "a paused"), row("active", "an active")]
 
 
 def choose_once(service, load):
@@ -155,7 +156,7 @@ def arrived(receiver, before, count, seconds):
         if len(found) >= count:
             return found
         if time.monotonic() > deadline:
-            raise SystemExit(f"{len(found)} of {count} deliveries have come")
+            raise SystemExit(f"{len(found)} of {count} deliveries have arrived")
         time.sleep(0.2)
 
 
