@@ -97,7 +97,7 @@ pub fn tag_as_text() -> Finding {
 /// `name` is the name on the page.
 pub fn wrong_pixel(name: &str) -> Finding {
     FindingKind::WrongPixel.says(
-        format!("The snippet on the page belongs to another site: {}.", id_in_words(name)),
+        format!("The snippet on the page is not the one of this site: {}.", id_in_words(name)),
         "Replace it with the snippet of this site. A snippet works on its own host only.",
     )
 }

@@ -136,7 +136,7 @@ mod tests {
     fn values_are_found_in_a_text_and_unknown_texts_stay() {
         for text in [
             "The page loads Hotjar, Segment and Meta Pixel before visitors are asked.",
-            "The snippet on the page belongs to another site: its id is abc.",
+            "The snippet on the page is not the one of this site: its id is abc.",
             "Something on the site has changed the snippet, so that it runs late or not at all.",
         ] {
             let known = sentence(text);

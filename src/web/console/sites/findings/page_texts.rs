@@ -11,7 +11,7 @@ pub static TEXTS: [Message; 34] = [
     tr("Remove the <!-- before the snippet and the --> after it."),
     tr("The pixel id is on the page, but no script that loads the tag."),
     tr("Paste the whole snippet as HTML: into a field for code, not into one for text."),
-    tr("The snippet on the page belongs to another site: its id is unknown here."),
+    tr("The snippet on the page is not the one of this site: its id is unknown here."),
     tr("Replace it with the snippet of this site. A snippet works on its own host only."),
     tr("The page has this site's snippet and another one: its id is unknown here."),
     tr("Remove the other one, so that visitors are asked once."),
@@ -55,7 +55,7 @@ pub static TEXTS: [Message; 34] = [
 
 /// Texts with a value.
 pub static PATTERNS: [Message; 11] = [
-    tr("The snippet on the page belongs to another site: its id is {{ id }}."),
+    tr("The snippet on the page is not the one of this site: its id is {{ id }}."),
     tr("The page has this site's snippet and another one: its id is {{ id }}."),
     tr("{{ name }} has changed the snippet, so that it runs late or not at all."),
     tr("Another tool also asks visitors for consent: {{ names }}."),
