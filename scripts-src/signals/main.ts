@@ -1,4 +1,4 @@
-import { type Choice, isCurrent, splitNames } from '../consent-tag/choice';
+import { type Choice, isCurrent, parseChoice, splitNames } from '../consent-tag/choice';
 import type { BaseConfig, TagConfig } from '../shared/config';
 import { explain } from '../shared/explain';
 import { gpc } from '../shared/gpc';
@@ -17,6 +17,9 @@ const LONG_PAUSE_MS = 500;
 /** How soon vendors are notified of the end of a permission on a page that stays open. */
 const POLL_MS = 5e3;
 
+/** The time in which the answer about an unconfirmed acceptance arrives: the tag loads a module, and waits 8 seconds. */
+const ANSWER_MS = 12e3;
+
 /** Google Consent Mode is part of the consent tag, and always on. */
 const BUILT_IN = 'google';
 
@@ -24,9 +27,12 @@ const BUILT_IN = 'google';
 let current: Types;
 /** The last signal that each vendor received. */
 const sent = new Map<string, string>();
+/** Until when an answer about the stored acceptance is awaited, by `performance.now()`. Until then nothing is permitted. */
+let answerUntil: number | undefined;
 
 const notifyVendor = (name: string): void => {
   const vendor = VENDORS[name];
+  if (vendor.forgets && answerUntil && performance.now() < answerUntil) return;
   const text = JSON.stringify(current);
   if (sent.get(name) === text) return;
   if (!sent.has(name)) vendor.deny?.();
@@ -77,14 +83,35 @@ const checkEnd = (): void => {
   if (choice?.state === 'accepted' && (gpc() || !isCurrent(choice, hash, days, Date.now()))) restore();
 };
 
+/** Whether there is a stored acceptance that the tag does not apply because it may have been withdrawn elsewhere. */
+const hasUnconfirmed = (choice: Choice | null, { pixel, hash, days }: TagConfig): boolean => {
+  const key = `assent:${pixel}`;
+  try {
+    const stored = parseChoice(localStorage.getItem(key));
+    return !choice && !gpc() && stored?.state === 'accepted' && isCurrent(stored, hash, days, Date.now()) && !!localStorage.getItem(key + '?');
+  } catch {
+    return false;
+  }
+};
+
+const notifyAll = (): void => names!.forEach((name) => awaited.has(name) || notify(name));
+
 /**
  * Passes the types of Google Consent Mode on to every vendor that the page names: a denial first, then every change. A
- * vendor whose script is not there yet receives the latest state when it arrives.
+ * vendor whose script is not there yet receives the latest state when it arrives. A vendor that forgets the visitor after a
+ * denial receives none until the service has answered, or has not answered in time.
  */
 export const signal = (types: Types, ...about: typeof inForce): void => {
+  const [choice, config] = about;
   current = types;
   inForce = about;
   if (!names) setInterval(checkEnd, POLL_MS);
   names = names || vendors();
-  for (const name of names) if (!awaited.has(name)) notify(name);
+  if (!hasUnconfirmed(choice, config)) answerUntil = undefined;
+  else if (!answerUntil) {
+    // Later questions, such as those of a visitor who returns to the page, do not prolong the wait.
+    answerUntil = performance.now() + ANSWER_MS;
+    setTimeout(notifyAll, ANSWER_MS + 1);
+  }
+  notifyAll();
 };

@@ -7,6 +7,8 @@ interface Vendor {
   /** Sends the vendor's own denial before the first update. */
   deny?(): void;
   update(types: Types): void;
+  /** Whether a denial deletes the vendor's cookies, so that a visitor who has accepted would be a new one afterwards. */
+  forgets?: true;
 }
 
 const page = window as any;
@@ -50,6 +52,7 @@ export const VENDORS: Record<string, Vendor> = {
    */
   clarity: {
     isReady: READY,
+    forgets: true,
     update: ({ ad_storage, analytics_storage }) => clarity('consentv2', { ad_Storage: ad_storage, analytics_Storage: analytics_storage }),
   },
 

@@ -276,6 +276,35 @@ test('a visitor who has accepted is denied first, except where the interface onl
   await expect.poll(() => commands(page, 'shopify')).toEqual([{ analytics: true, marketing: true, preferences: true, sale_of_data: false }]);
 });
 
+/** The service's answers to the question whether an acceptance was withdrawn elsewhere, and the signal after each. */
+const ANSWERS: [string, (page: Page) => Promise<unknown>, Signal][] = [
+  ['confirms the acceptance', async () => {}, ALL],
+  ['reports a withdrawal', withdrawOnOwnPage, NOTHING],
+  ['does not answer', (page) => page.route('**/v1/consent/check*', (route) => route.abort()), NOTHING],
+];
+
+for (const [answer, prepare, signal] of ANSWERS) {
+  test(`Clarity, which would delete its cookies, is not denied before the service ${answer}`, async ({ page, shop }) => {
+    await page.goto(await putPage(shop, ['clarity', 'meta']));
+    await acceptAll(page);
+    await expect.poll(() => lastSignal(page, 'clarity')).toEqual(ALL);
+    await page.evaluate(() => localStorage.setItem(`assent:${(window as any).assent.get().pixel}?`, String(Date.now())));
+    await prepare(page);
+    let release = (): void => {};
+    const released = new Promise<void>((done) => (release = done));
+    await page.route('**/v1/consent/check*', async (route) => (await released, route.fallback()));
+    await page.goto(await putPage(shop, ['clarity', 'meta'], '/next'));
+    // Vendors that keep their cookies are denied at once.
+    await expect.poll(() => lastSignal(page, 'meta')).toEqual({ ads: false });
+    expect(await lastSignal(page, 'clarity')).toBeUndefined();
+    release();
+    await expect.poll(() => lastSignal(page, 'clarity')).toEqual(signal);
+    await expect.poll(() => lastSignal(page, 'meta')).toEqual({ ads: signal.ads });
+    const received = (await commands(page, 'clarity')).filter(([name]) => name === 'consentv2');
+    expect(received).toHaveLength(1);
+  });
+}
+
 test('Microsoft’s own library of Clarity receives every signal', async ({ page, shop }) => {
   await shop.putScript('/clarity.js', clarityLibrary());
   const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="clarity" ');
