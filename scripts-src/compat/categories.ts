@@ -19,6 +19,9 @@ const USUAL: CategoryMap = {
   c0005: 'resolution',
 };
 
+/** Names of what no tool lets visitors refuse. */
+export const NECESSARY = /^(strictly.?)?necessary$|^essential$|^required$|^c0001$|^1$/i;
+
 /** The usual names and those of the attribute: `data-assent-compat="youtube=analytics ads=resolution,partner_email"`. */
 export const readMap = (attribute: string): CategoryMap => {
   const map = { ...USUAL };

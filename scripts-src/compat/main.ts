@@ -1,5 +1,6 @@
 import type { Session } from '../extras/session';
 import type { BaseConfig } from '../shared/config';
+import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { readMap } from './categories';
 import { translateAll } from './markup';
@@ -29,5 +30,5 @@ export const translate = async (tag: HTMLElement, session: Session): Promise<voi
   // The gate notices the attributes that are set then.
   const translateAgain = (): void => void guard(() => translateAll(map, base, session.trusted));
   new MutationObserver(translateAgain).observe(document, { attributeFilter: OBSERVED, subtree: true });
-  if (!hasAnswered(session) && hasRefusal(map, tag.dataset.assentCompatCookie)) await session.decide('declined', []);
+  if (!gpc() && !hasAnswered(session) && hasRefusal(map, tag.dataset.assentCompatCookie)) await session.decide('declined', []);
 };

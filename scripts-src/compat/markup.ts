@@ -1,6 +1,6 @@
 import { splitNames } from '../consent-tag/choice';
 import { explain } from '../shared/explain';
-import type { CategoryMap } from './categories';
+import { type CategoryMap, NECESSARY } from './categories';
 
 type Trusted = (text: string, create?: string) => string;
 
@@ -35,9 +35,15 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
     // A frame that shows its content already does not wait.
     if (isFrame && !source) return;
     translated.set(element, mark);
-    const categories = categoriesOf(element);
-    const unknown = categories.filter((name) => !map[name.toLowerCase()]);
-    if (unknown[0]) {
+    const all = categoriesOf(element);
+    const isKnown = (name: string): boolean => !!map[name.toLowerCase()];
+    // Categories that other tools always permit are ignored beside others.
+    const categories = all.filter((name) => isKnown(name) || !NECESSARY.test(name));
+    const unknown = categories.filter((name) => !isKnown(name));
+    if (!categories[0]) {
+      if (all[0]) explain(base, 'migrate', `an element waits for “${all}”, which visitors are not asked about. It is never loaded. If it needs no consent, write it without the markup of the other tool.`, element);
+      dataset.assent = all.join(' ');
+    } else if (unknown[0]) {
       explain(base, 'migrate', `an element waits for “${unknown}”, which is unknown. It is never loaded. Name its purpose: data-assent-compat="${unknown[0]}=PURPOSE".`, element);
       // Named, so that the frame shows its placeholder.
       dataset.assent = unknown.join(' ');

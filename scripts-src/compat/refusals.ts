@@ -1,7 +1,4 @@
-import type { CategoryMap } from './categories';
-
-/** Names of what no tool lets visitors refuse. */
-const NECESSARY = /^(strictly.?)?necessary$|^essential$|^required$|^c0001$|^1$/i;
+import { type CategoryMap, NECESSARY } from './categories';
 
 /** The value of a cookie as it is stored, or an empty text. */
 const readCookie = (name: string): string => {
@@ -28,7 +25,9 @@ const vanilla = (_: CategoryMap, name = 'cc_cookie'): boolean => {
  */
 const klaro = (map: CategoryMap, name = 'klaro'): boolean => {
   const services = Object.entries(JSON.parse(readStored(name)));
-  return services.some(([, is]) => is === false) && !services.some(([name, is]) => is && map[name.toLowerCase()]);
+  // A site may have named the cookie of another tool, which contains more than services.
+  if (!services.every(([, is]) => typeof is === 'boolean')) return false;
+  return services.some(([, is]) => !is) && !services.some(([name, is]) => is && map[name.toLowerCase()]);
 };
 
 /**

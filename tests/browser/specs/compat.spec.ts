@@ -103,6 +103,19 @@ test('a category without a purpose is never permitted, and the developer is told
   await expect.poll(() => ran(page)).toEqual(['preferences']);
 });
 
+test('a necessary category is no condition beside another one, and alone it is never asked about', async ({ page, shop }) => {
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
+  const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="necessary, statistics">${note('both')}</script>
+    <script type="text/plain" class="optanon-category-C0001">${note('necessary')}</script>`;
+  await page.goto(await shop.put('/', { body, snippet: snippetOf(shop) }));
+  await acceptAll(page);
+  await expect.poll(() => ran(page)).toEqual(['both']);
+  await expect.poll(() => messages.join()).toContain('waits for “C0001”, which visitors are not asked about');
+  await settle(page);
+  expect(await ran(page)).toEqual(['both']);
+});
+
 test('the developer is told of marked elements that are not supported or have not waited, and of no others', async ({ page, shop }) => {
   const messages: string[] = [];
   page.on('console', (message) => messages.push(message.text()));
@@ -155,6 +168,12 @@ const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean
     { CookieConsent: '0', cc_cookie: vanilla('necessary', 'analytics'), klaro: klaro({ youtube: true, matomo: false }) },
     true,
     SERVICES,
+  ],
+  [
+    'an acceptance of vanilla-cookieconsent 2 under another name, which Klaro could have too',
+    { their_answer: vanilla2('necessary', 'analytics') },
+    false,
+    `${SERVICES}" data-assent-compat-cookie="their_answer`,
   ],
   ['nonsense', { cc_cookie: '{', klaro: '%7B%22', CookieConsent: '{', OptanonConsent: 'groups=', ...CLOSED }, false],
 ];
@@ -310,8 +329,11 @@ test('a refusal elsewhere sends nothing under Global Privacy Control', async ({ 
   const sent: string[] = [];
   page.on('request', (request) => sent.push(new URL(request.url()).pathname));
   await page.goto(await shop.put('/', { snippet: snippetOf(shop) }));
+  await expect.poll(() => sent).toContain('/compat.js');
   await settle(page);
   expect(sent).not.toContain('/v1/consent/record');
+  // The page has done nothing wrong.
+  expect(sent).not.toContain('/hints.js');
 });
 
 test('on a page that allows no Trusted Types policy, a refusal elsewhere counts and later elements wait', async ({ page, shop }) => {
