@@ -15,7 +15,7 @@ declare namespace Assent {
   /** The choice of this page's visitor. */
   interface Snapshot {
     pixel: string;
-    /** Null until the visitor has chosen. */
+    /** Null until the visitor has chosen. Without a choice, `declined` under Global Privacy Control. */
     state: 'accepted' | 'declined' | 'withdrawn' | null;
     /** The permitted purposes. Empty unless `state` is `accepted`. */
     purposes: Purpose[];

@@ -9,7 +9,7 @@ const TEXTS: Record<string, [section: string, text: (detail: string) => string]>
   second: ['install', () => 'this page contains two consent tags. The first one asks, this one does nothing.'],
   call: ['javascript-api', (name) => `there is no “${name}”. The call does nothing.`],
   choice: ['javascript-api', (names) => `the choice (${names}) is made without the purposes that this site does not ask for. It is not made if none is left, or under Global Privacy Control.`],
-  host: ['test', () => `identification is not available on ${location.hostname}: the pixel is not installed for this host, or is paused.`],
+  host: ['test', () => `identification is not available on ${location.hostname}: the pixel is not installed for this host or is paused, or the service did not answer.`],
   share: ['one-choice-for-all-subdomains', () => '/share.js cannot be loaded. Nothing is permitted on this page, and nobody is asked.'],
   site: [
     'test',
