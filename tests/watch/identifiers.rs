@@ -51,7 +51,7 @@ const IDENTIFIERS: &[(&str, &str)] = &[
     ("late", "setTimeout(() => put('late', hex(8)), 700)"),
     (
         "passing",
-        "put('passing', hex(8)); setTimeout(() => localStorage.removeItem('passing'), 300)",
+        "put('passing', hex(8)); setTimeout(() => localStorage.removeItem('passing'), 900)",
     ),
     (
         "brief",
@@ -142,6 +142,20 @@ const PLAIN: &[(&str, &str)] = &[
     ("seen", "document.cookie = `seen=${new Date().toUTCString()}${year}`"),
 ];
 
+/// Scripts that test the storage or hold a lock: an entry of a random name is gone at once.
+const MOMENTARY: &[(&str, &str)] = &[
+    (
+        "test",
+        "const t = '__' + Math.round(Math.random() * 1e7); put(t, t); localStorage.removeItem(t)",
+    ),
+    ("number", "const n = Math.random(); put(n, 1); localStorage.removeItem(n)"),
+    (
+        "lock",
+        "const l = 'lock-' + hex(8); put(l, hex(8));
+        Promise.resolve().then(() => localStorage.removeItem(l))",
+    ),
+];
+
 fn script(script: &str) -> String {
     format!("<script>{{ {script} }}</script>\n")
 }
@@ -194,7 +208,8 @@ async fn every_identifier_is_named_and_its_value_is_in_no_report() {
 #[tokio::test]
 async fn times_preferences_groups_and_sessions_are_no_identifiers() {
     let headers = "+ Set-Cookie: csrf=RANDOM; HttpOnly\n";
-    let sites = Sites::start(&[("plain.localhost/", page(headers, PLAIN))]).await;
+    let scripts = [PLAIN, MOMENTARY].concat();
+    let sites = Sites::start(&[("plain.localhost/", page(headers, &scripts))]).await;
     let run = watch(&[&sites.url("plain.localhost/")]).await;
     let found = ["untouched", "gpc", "blocked"].map(|visit| named(&run, 0, visit));
     assert!(found.iter().all(BTreeSet::is_empty), "{found:?}");

@@ -99,9 +99,7 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
             let origin = params["frame"]["securityOrigin"].as_str().unwrap_or_default();
             seen.note_origin(origin);
         }
-        "DOMStorage.domStorageItemAdded" | "DOMStorage.domStorageItemUpdated" => {
-            item_written(seen, params);
-        }
+        method if method.starts_with("DOMStorage.") => storage_changed(seen, method, params),
         "Network.webSocketCreated" => {
             let url = note_opened(seen, params);
             seen.note_socket(params["requestId"].as_str().unwrap_or_default().to_owned(), url);
@@ -142,14 +140,32 @@ fn received(params: &Value) -> u64 {
     message.or_else(|| params["dataLength"].as_u64()).unwrap_or_default()
 }
 
-fn item_written(seen: &mut Seen, params: &Value) {
+fn storage_changed(seen: &mut Seen, method: &str, params: &Value) {
+    match method {
+        "DOMStorage.domStorageItemAdded" | "DOMStorage.domStorageItemUpdated" => {
+            item_written(seen, params);
+        }
+        "DOMStorage.domStorageItemRemoved" | "DOMStorage.domStorageItemsCleared" => {
+            if let Some(host) = storage_host(params) {
+                seen.items.note_removed(&host, params["key"].as_str(), monotonic_ms());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The host of an event about local storage; `None` of other storage.
+fn storage_host(params: &Value) -> Option<String> {
     let storage = &params["storageId"];
-    let text = |name: &str| params[name].as_str().unwrap_or_default();
     let key = storage["storageKey"].as_str().or_else(|| storage["securityOrigin"].as_str());
     // A key with more than the origin is that of a frame of another site.
-    let origin = key.filter(|key| storage["isLocalStorage"] == true && !key.contains('^'));
+    key.filter(|key| storage["isLocalStorage"] == true && !key.contains('^')).and_then(host_of)
+}
+
+fn item_written(seen: &mut Seen, params: &Value) {
+    let text = |name: &str| params[name].as_str().unwrap_or_default();
     let is_long = ["key", "newValue"].iter().any(|name| text(name).len() > MAX_ITEM);
-    if let Some(host) = origin.filter(|_| !is_long).and_then(host_of) {
+    if let Some(host) = storage_host(params).filter(|_| !is_long) {
         let (key, value) = (text("key").to_owned(), text("newValue").to_owned());
         seen.note_item(ItemWritten { host, key, value, at_ms: monotonic_ms() });
     }

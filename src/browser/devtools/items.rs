@@ -11,6 +11,8 @@ const LATEST: usize = 20;
 /// A number with so few digits, or in so small a range, has fewer than 24 bits: it is no identifier.
 const FEW_DIGITS: usize = 7;
 const SMALL_RANGE: u64 = 1 << 24;
+/// A value that is removed sooner was not stored: many libraries test the storage with an entry of a random name.
+const MIN_STORED_MS: f64 = 100.0;
 
 /// A value that was written to local storage. Times are milliseconds of the monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +26,20 @@ pub struct ItemWritten {
 #[derive(Debug)]
 struct Write {
     item: ItemWritten,
+    /// The earlier time of a value that was written again.
+    before_ms: Option<f64>,
     is_step: bool,
+}
+
+impl Write {
+    /// Whether the value was stored before it was removed at this time. Of one that was written again just before, the
+    /// earlier time counts.
+    fn was_stored(&mut self, removed_ms: f64) -> bool {
+        let is_momentary = removed_ms - self.item.at_ms < MIN_STORED_MS;
+        let earlier = self.before_ms.take().filter(|_| is_momentary);
+        self.item.at_ms = earlier.unwrap_or(self.item.at_ms);
+        !is_momentary || earlier.is_some()
+    }
 }
 
 /// The values of all keys, those of one key in the order in which they were written.
@@ -50,13 +65,14 @@ impl Items {
         let writes = self.by_key.entry(key).or_default();
         let mut same = writes.iter_mut().rev().filter(|known| known.item.value == item.value);
         if let (Some(latest), Some(_)) = (same.next(), same.next()) {
+            latest.before_ms = Some(latest.item.at_ms);
             latest.item.at_ms = item.at_ms;
             return true;
         }
         if let [.., before, last] = writes.as_mut_slice() {
             last.is_step = is_step([&before.item.value, &last.item.value, &item.value]);
         }
-        writes.push(Write { item, is_step: false });
+        writes.push(Write { item, before_ms: None, is_step: false });
         let mut middle = FIRST..writes.len().saturating_sub(LATEST);
         if let Some(step) = middle.find(|&at| writes[at].is_step) {
             writes.remove(step);
@@ -68,6 +84,17 @@ impl Items {
         }
         self.count += 1;
         true
+    }
+
+    /// Forgets what was written just before it was removed: of one key, or of all keys of a host.
+    pub fn note_removed(&mut self, host: &str, key: Option<&str>, at_ms: f64) {
+        let is_of = |(of, name): &(String, String)| of == host && key.is_none_or(|key| key == name);
+        for (_, writes) in self.by_key.iter_mut().filter(|(entry, _)| is_of(entry)) {
+            let before = writes.len();
+            writes.retain_mut(|write| write.was_stored(at_ms));
+            self.count -= before - writes.len();
+        }
+        self.by_key.retain(|_, writes| !writes.is_empty());
     }
 }
 
@@ -134,6 +161,28 @@ mod tests {
             let (values, is_whole) = kept(&values);
             assert!(is_whole && values.iter().any(|value| value == id), "{id}: {values:?}");
         }
+    }
+
+    #[test]
+    fn a_value_that_is_removed_at_once_is_forgotten() {
+        let of_key = |key: &str, at_ms| ItemWritten { key: key.to_owned(), ..written("v", at_ms) };
+        let mut items = Items::default();
+        for at in 0..2 * MAX_ITEMS {
+            let key = at.to_string();
+            assert!(items.note(of_key(&key, 1000.0)));
+            items.note_removed("shop.test", Some(&key), 1000.0 + MIN_STORED_MS / 2.0);
+        }
+        assert_eq!(items.iter().count(), 0);
+        let (early, late) = (of_key("early", 0.0), of_key("late", 1000.0));
+        assert!(items.note(early.clone()) && items.note(late.clone()));
+        items.note_removed("other.test", None, 1001.0);
+        items.note_removed("shop.test", Some("early"), 1001.0);
+        assert!(items.iter().eq([&early, &late]));
+        items.note_removed("shop.test", None, 1001.0);
+        assert!(items.iter().eq([&early]));
+        assert!([100.0, 500.0, 1000.0].into_iter().all(|at| items.note(of_key("early", at))));
+        items.note_removed("shop.test", Some("early"), 1001.0);
+        assert!(items.iter().eq([&early, &of_key("early", 500.0)]), "{items:?}");
     }
 
     #[test]

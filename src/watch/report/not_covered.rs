@@ -1,7 +1,7 @@
 //! The limits of a report: what a run does not find.
 
 /// The limits of every report.
-pub const NOT_COVERED: [&str; 10] = [
+pub const NOT_COVERED: [&str; 11] = [
     "What a page does after the observation: each visit lasts some seconds.",
     "Other networks, countries, devices and browsers: every visit was made from one network with one browser.",
     "Pages that behave differently for automated browsers: the automation is visible to the page.",
@@ -13,10 +13,11 @@ pub const NOT_COVERED: [&str; 10] = [
      of each host and kind is listed before further ones.",
     "Values in the origin private file system, in Storage Buckets, in the HTTP cache (ETag) and in the list of HSTS hosts; \
      in Cache Storage the bodies of opaque responses, and headers that differ in each response, such as Date.",
+    "After a withdrawal, writing the same value again to an entry that still contains it, except for cookies.",
     "Identifiers that are the same in every visit, such as fingerprints of the browser or what a server remembers by \
      address; numbers that count visitors; the names of empty databases and caches, and the addresses of service workers.",
-    "Values for a moment: a cookie that a script removes within 0.1 seconds, an entry of local storage of more than \
-     4096 characters that is gone at the end, an icon that is named for a time; redirects of icons, icons of a web app \
+    "Values for a moment: a cookie or an entry of local storage that a script removes within 0.1 seconds, an entry of local \
+     storage of more than 4096 characters and values of IndexedDB and Cache Storage that are gone at the end, an icon that is named for a time; redirects of icons, icons of a web app \
      manifest, and descriptions of searches (OpenSearch).",
 ];
 
