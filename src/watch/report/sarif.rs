@@ -1,6 +1,7 @@
 //! `report.sarif`: SARIF 2.1.0, one result per leak.
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::model::{Page, Report, VisitReport, sentence};
 use super::shortened::REST;
@@ -48,11 +49,13 @@ pub fn sarif(report: &Report) -> Value {
 }
 
 fn result(page: &Page, visit: &VisitReport, leak: &Leak) -> Value {
-    let (uri, line) = match &leak.initiator {
-        // An address without the rest is still valid; with an ellipsis it is not.
-        Some(initiator) => (initiator.url.trim_end_matches(REST), initiator.line),
-        None => (page.url.as_str(), 1),
-    };
+    let cause = leak.initiator.as_ref().and_then(|it| Some((artifact(&it.url)?, it.line)));
+    let (uri, line) = cause.unwrap_or_else(|| (artifact(&page.url).unwrap_or_default(), 1));
+    let name = leak.identifier.as_ref().map_or("", |facts| &facts.name);
+    let address = leak.url.split(['?', '#']).next().unwrap_or_default();
+    let visit_name = visit.visit.name();
+    let fingerprint =
+        [&page.url, visit_name, leak.kind.name(), &leak.host, address, name].join("|");
     json!({
         "ruleId": leak.kind.name(),
         "level": "error",
@@ -60,9 +63,43 @@ fn result(page: &Page, visit: &VisitReport, leak: &Leak) -> Value {
         "locations": [{"physicalLocation": {
             "artifactLocation": {"uri": uri}, "region": {"startLine": line},
         }}],
-        "partialFingerprints": {
-            "leak/v1": format!("{}|{}|{}|{}", page.url, visit.visit.name(), leak.kind.name(), leak.host),
+        "partialFingerprints": {"leak/v2": fingerprint},
+        "properties": {
+            "visit": visit_name, "host": leak.host, "url": leak.url, "at_ms": leak.at_ms,
+            "initiator": leak.initiator,
         },
-        "properties": {"visit": visit.visit.name(), "host": leak.host, "url": leak.url, "at_ms": leak.at_ms},
     })
+}
+
+/// Host and path of an address as a relative reference: GitHub refuses a file in which one has another scheme than the
+/// checkout. `None` for what is no address of the web; a script can claim any name for itself.
+fn artifact(url: &str) -> Option<String> {
+    let url = Url::parse(url.trim_end_matches(REST)).ok()?;
+    let host = url.host_str().filter(|host| host.contains(|symbol: char| symbol != '.'))?;
+    let address = format!("{host}{}", url.path().trim_end_matches('/'));
+    let is_valid =
+        |symbol: char| symbol.is_ascii_alphanumeric() || "/.-_~!$&'()*+,;=@".contains(symbol);
+    Some(address.replace(|symbol| !is_valid(symbol), "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn artifacts_are_relative_references() {
+        let addresses = [
+            ("https://shop.example/", Some("shop.example")),
+            ("http://localhost:3000/a b/ü.js?v=1#l", Some("localhost/a_20b/_C3_BC.js")),
+            ("http://[::1]/app.js", Some("___1_/app.js")),
+            ("https://cdn.example/long%2…", Some("cdn.example/long_2")),
+            ("https://cdn.example/_next/[slug]/page.js", Some("cdn.example/_next/_slug_/page.js")),
+            ("webpack-internal:///./src/[slug]/page.js", None),
+            ("webpack://../page.js", None),
+            ("my file.js", None),
+        ];
+        for (address, artifact_of) in addresses {
+            assert_eq!(artifact(address).as_deref(), artifact_of, "{address}");
+        }
+    }
 }
