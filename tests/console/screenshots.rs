@@ -95,7 +95,7 @@ async fn evidence_contains_the_popup_as_it_was_in_the_visitors_language() {
     app.clock.advance(Duration::minutes(1));
     let build = sqlx::query_scalar::<_, String>("SELECT build FROM script_builds");
     let build = build.fetch_one(&app.pool).await.unwrap();
-    let shown = json!({"language": "de", "script": build});
+    let shown = json!({"language": "de", "script": build, "act": "pointer", "seen": "longer"});
     let saved = app.recorded(&with(&site.acceptance("v-1"), "shown", shown)).await;
     app.clock.advance(Duration::minutes(1));
     store("de", "phone").await;
@@ -134,13 +134,10 @@ async fn evidence_has_no_picture_of_a_popup_that_was_perhaps_not_shown() {
     app.store_picture(&site.pixel_id, (1, "en", "phone")).await;
     app.store_picture(&site.pixel_id, (1, "de", "phone")).await;
     app.clock.advance(Duration::minutes(1));
-    let shown = |body: Value, act: &str| {
-        with(
-            &body,
-            "shown",
-            json!({"language": "de", "act": act, "seen": null, "automated": false}),
-        )
+    let reported = |body: Value, act: Value, seen: Value| {
+        with(&body, "shown", json!({"language": "de", "act": act, "seen": seen}))
     };
+    let shown = |body: Value, act: &str| reported(body, json!(act), json!("under_5s"));
     let has_pictures = async |body: Value| {
         let saved = app.recorded(&body).await;
         let files = evidence(&app, &ann, &site, &saved).await;
@@ -151,7 +148,12 @@ async fn evidence_has_no_picture_of_a_popup_that_was_perhaps_not_shown() {
     // A refusal that names no policy.
     let other_notice = shown(site.refusal("v-3", "declined"), "pointer");
     assert!(!has_pictures(other_notice).await, "another notice was shown");
-    assert!(!has_pictures(shown(site.acceptance("v-4"), "page")).await, "nobody pressed a button");
+    let by_page = reported(site.acceptance("v-4"), json!("page"), Value::Null);
+    assert!(!has_pictures(by_page).await, "nobody pressed a button");
+    let always_allow = reported(site.acceptance("v-6"), json!("keyboard"), Value::Null);
+    assert!(!has_pictures(always_allow).await, "it was a button of a placeholder");
+    let signal = reported(site.refusal("v-7", "withdrawn"), Value::Null, Value::Null);
+    assert!(!has_pictures(signal).await, "the browser sent Global Privacy Control");
     let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution", "analytics"],
         "appearance": {"radius": 4}});
     app.configure(&ann.key, &site.pixel_id, body).await.expect(200);

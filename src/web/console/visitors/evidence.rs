@@ -119,7 +119,8 @@ async fn screenshots(
     published: Option<&Published>,
 ) -> Result<Option<FormScreenshots>> {
     let (Some(published), Some(shown)) = (published, &event.shown) else { return Ok(None) };
-    if shown.notice.is_none() || shown.action.act == Some(Act::Page) {
+    // The time until the press is reported for a button of the popup only: not for a placeholder or a signal.
+    if shown.notice.is_none() || shown.action.seen.is_none() {
         return Ok(None);
     }
     let (infra, log, receipt) = (&member.app.infra, &member.app.log, &event.fields);
