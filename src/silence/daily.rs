@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use super::intake::{Taken, take};
 use super::running::run;
-use super::store::sites::{TakenSite, take_site, update_plan};
+use super::store::sites::{DueSite, lock_due, update_plan};
 use super::{mails, store};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::find_any_pixel;
@@ -21,12 +22,15 @@ const TURN: Duration = Duration::minutes(8);
 const MOST_PLANNED: i64 = 10_000;
 
 /// Whether the service watches sites: this node, or another one, which has had the lease within a day.
-pub async fn watches_sites(infra: &Infra) -> Result<bool> {
-    if infra.config.watch_browser.is_some() {
+pub async fn watches_sites(
+    connection: &mut PgConnection,
+    config: &Config,
+    clock: &Clock,
+) -> Result<bool> {
+    if config.watch_browser.is_some() {
         return Ok(true);
     }
-    let mut connection = infra.pool.acquire().await?;
-    store::leases::has_lease_since(&mut connection, infra.clock.now() - DAY).await
+    store::leases::has_lease_since(connection, clock.now() - DAY).await
 }
 
 /// Gives installed pixels that have none a time for their first watch, somewhere within the next day.
@@ -74,26 +78,29 @@ async fn take_lease(pool: &PgPool, clock: &Clock) -> Result<Option<DateTime<Utc>
 
 /// Watches the most overdue site; `false` if none is due.
 async fn watch_next(infra: &Infra) -> Result<bool> {
-    let taken = {
-        let mut connection = infra.pool.acquire().await?;
-        let now = infra.clock.now();
-        take_site(&mut connection, now, now + DAY).await?
-    };
-    let Some(taken) = taken else { return Ok(false) };
-    match watch(infra, &taken).await {
-        Ok(()) => {}
-        // The pixel is gone or has moved meanwhile.
-        Err(Error::PixelNotFound) => {}
+    let Some(due) = take_due(&infra.pool, &infra.clock).await? else { return Ok(false) };
+    match watch(infra, &due).await {
+        // A pixel that is not found is gone or has moved meanwhile.
+        Ok(()) | Err(Error::PixelNotFound) => {}
         Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
         Err(error) => {
-            let TakenSite { pixel_id, failures } = &taken;
-            tracing::error!(?error, %pixel_id, "a site could not be watched");
-            let mut connection = infra.pool.acquire().await?;
-            let next = infra.clock.now() + pause_after(*failures);
-            update_plan(&mut connection, pixel_id, next, failures.saturating_add(1)).await?;
+            tracing::error!(?error, pixel_id = %due.pixel_id, "a site could not be watched");
         }
     }
     Ok(true)
+}
+
+/// Takes the most overdue site and plans it as after a failure, so that it does not wait for a day if this node dies.
+async fn take_due(pool: &PgPool, clock: &Clock) -> Result<Option<DueSite>> {
+    let now = clock.now();
+    let mut transaction = pool.begin().await?;
+    let due = lock_due(&mut transaction, now).await?;
+    if let Some(DueSite { pixel_id, failures }) = &due {
+        let retry = now + pause_after(*failures);
+        update_plan(&mut transaction, pixel_id, retry, failures.saturating_add(1)).await?;
+    }
+    transaction.commit().await?;
+    Ok(due)
 }
 
 /// Half an hour after the first failure, then twice as long each time, and a day at most.
@@ -101,7 +108,7 @@ fn pause_after(failures: i32) -> Duration {
     Duration::minutes(30 << failures.clamp(0, 6)).min(DAY)
 }
 
-async fn watch(infra: &Infra, TakenSite { pixel_id, failures }: &TakenSite) -> Result<()> {
+async fn watch(infra: &Infra, DueSite { pixel_id, failures }: &DueSite) -> Result<()> {
     let (pixel, site) = {
         let mut connection = infra.pool.acquire().await?;
         let pixel = find_any_pixel(&mut connection, pixel_id).await?;
@@ -122,7 +129,7 @@ async fn watch(infra: &Infra, TakenSite { pixel_id, failures }: &TakenSite) -> R
     let checked = given.check(&pixel.domain)?;
     let _held = infra.shutdown.hold();
     let Taken { mail, .. } = take(infra, &pixel, &given, &checked, true).await?;
-    if *failures > 0 {
+    {
         let mut connection = infra.pool.acquire().await?;
         update_plan(&mut connection, pixel_id, infra.clock.now() + DAY, 0).await?;
     }

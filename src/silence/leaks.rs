@@ -1,6 +1,6 @@
 //! The leaks of a report, each once for all of its visits.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -94,6 +94,13 @@ fn all_of(report: &Report) -> Vec<Found<'_>> {
         }
     }
     all
+}
+
+/// The hosts of what a report lists separately because it is allowed.
+pub fn allowed_hosts(report: &Report) -> Vec<String> {
+    let visits = report.pages.iter().flat_map(|page| &page.visits);
+    let hosts = visits.flat_map(|visit| visit.allowed.iter().map(|leak| &leak.host));
+    hosts.collect::<BTreeSet<_>>().into_iter().take(MAX_LINES).cloned().collect()
 }
 
 /// Sentences about the visits that do not count as observed.

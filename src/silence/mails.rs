@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::leaks::{LeakLine, lines_of};
+use super::leaks::{LeakLine, allowed_hosts, lines_of};
 use super::state::SilenceChange;
 use super::store;
 use crate::accounts::find_account;
@@ -44,14 +44,15 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     let known = store::sites::find_site(&mut connection, pixel_id).await?.known;
     let (Some(pixel), Some(report_id)) = (pixel, known.report_id) else { return Ok(None) };
     let (config, base_url) = (&infra.config, infra.base_url());
+    let files = store::reports::find_files(&mut connection, pixel_id, report_id).await?;
+    let report = files.and_then(|files| serde_json::from_str::<Report>(&files.report).ok());
     let notice = match (mail.kind, known.broken_since, known.reported_at) {
         (Kind::SilenceBroken, Some(since), _) => {
-            let files = store::reports::find_files(&mut connection, pixel_id, report_id).await?;
-            let report = files.and_then(|files| serde_json::from_str::<Report>(&files.report).ok());
-            let leaks = report.map(|report| lines_of(&report)).unwrap_or_default();
-            broken(base_url, &pixel, since, &leaks)
+            broken(base_url, &pixel, since, &report.as_ref().map(lines_of).unwrap_or_default())
         }
-        (Kind::SilenceRestored, None, Some(at)) => restored(base_url, &pixel, at),
+        (Kind::SilenceRestored, None, Some(at)) => {
+            restored(base_url, &pixel, at, &report.as_ref().map(allowed_hosts).unwrap_or_default())
+        }
         _ => return Ok(None),
     };
     let account = find_account(&mut connection, &pixel.account_id).await?;
@@ -91,14 +92,19 @@ fn broken(base_url: &str, pixel: &Pixel, since: DateTime<Utc>, leaks: &[LeakLine
     }
 }
 
-fn restored(base_url: &str, pixel: &Pixel, at: DateTime<Utc>) -> Notice {
+fn restored(base_url: &str, pixel: &Pixel, at: DateTime<Utc>, allowed: &[String]) -> Notice {
     let domain = &pixel.domain;
     let found = tr(
         "A visit of {{ domain }} on {{ day }} found nothing that was loaded or stored without consent.",
     );
+    let excluded = (!allowed.is_empty()).then(|| {
+        tr("Listed separately in the report and not counted: {{ hosts }}.")
+            .with("hosts", allowed.join(", "))
+    });
+    let found = found.with("domain", domain).with("day", Message::DayOf(at));
     Notice {
         subject: tr("{{ domain }} no longer loads anything without consent").with("domain", domain),
-        paragraphs: vec![found.with("domain", domain).with("day", Message::DayOf(at))],
+        paragraphs: [Some(found), excluded].into_iter().flatten().collect(),
         link: Some(link(base_url, &pixel.pixel_id)),
         ..Notice::default()
     }

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::leaks::{lines_of, unobserved};
+use super::leaks::{allowed_hosts, lines_of, unobserved};
 use super::store;
 use super::view::{WatchReportDetail, WatchReportPage, WatchReportSummary};
 use crate::accounts::access::{ActiveAccount, Caller};
@@ -96,6 +96,7 @@ impl Capability for ReadWatchReport {
             report: view,
             pages: parsed.pages.iter().map(|page| page.url.clone()).collect(),
             leaks: lines_of(&parsed),
+            allowed: allowed_hosts(&parsed),
             not_observed: unobserved(&parsed),
         };
         Ok(WatchReportDetail { summary, text: files.report, note: files.note })

@@ -3,6 +3,7 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use super::daily::watches_sites;
 use super::store;
 use super::view::WatchView;
 use crate::accounts::access::{ActiveAccount, Caller};
@@ -15,7 +16,7 @@ use crate::error::{Error, Result, wrong_at, wrong_field};
 use crate::infra::Infra;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::lock_pixel;
-use crate::pixels::pixel::Pixel;
+use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::setup::find_for;
 use crate::watch::parse_allowed;
 
@@ -23,15 +24,18 @@ const FIELD: &str = "watch_allow";
 const MAX_ALLOWED: usize = 50;
 
 impl WatchView {
-    async fn read(connection: &mut PgConnection, base_url: &str, pixel: Pixel) -> Result<Self> {
-        let Pixel { pixel_id, domain, .. } = pixel;
+    async fn read(connection: &mut PgConnection, infra: &Infra, pixel: Pixel) -> Result<Self> {
+        let Pixel { pixel_id, domain, install_status, .. } = pixel;
         let site = store::sites::find_site(connection, &pixel_id).await?;
-        let page = format!("{base_url}/watch/{pixel_id}");
+        let page = format!("{}/watch/{pixel_id}", infra.base_url());
+        // A plan stays in the table while the tag is missing, and after the last node with a browser has ended.
+        let is_watched = install_status == InstallStatus::Installed
+            && watches_sites(connection, &infra.config, &infra.clock).await?;
         Ok(Self {
             verdict: site.known.verdict,
             reported_at: site.known.reported_at.map(Timestamp),
             broken_since: site.known.broken_since.map(Timestamp),
-            next_watch_at: site.next_watch_at.map(Timestamp),
+            next_watch_at: site.next_watch_at.filter(|_| is_watched).map(Timestamp),
             watch_allow: site.allowed,
             public_page: site.is_public.then_some(page),
             pixel_id,
@@ -65,7 +69,7 @@ impl Capability for ShowWatch {
     ) -> Result<WatchView> {
         let pixel = find_for(&infra.pool, &caller, &pixel_id).await?;
         let mut connection = infra.pool.acquire().await?;
-        WatchView::read(&mut connection, infra.base_url(), pixel).await
+        WatchView::read(&mut connection, infra, pixel).await
     }
 }
 
@@ -75,7 +79,7 @@ pub struct WatchSettings {
     /// Sites and hosts, with their subdomains, whose requests the service's reports list separately; at
     /// most 50.
     pub watch_allow: Option<Vec<String>>,
-    /// Whether everybody can see the last verdict of the service and its date.
+    /// Whether everybody can see the last verdict of the service, and what it does not count.
     pub public_page: Option<bool>,
 }
 
@@ -118,7 +122,7 @@ impl Capability for ChangeWatch {
             let subject = Some(pixel_id.as_str());
             caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
-        let view = WatchView::read(&mut transaction, infra.base_url(), pixel).await?;
+        let view = WatchView::read(&mut transaction, infra, pixel).await?;
         transaction.commit().await?;
         Ok(view)
     }

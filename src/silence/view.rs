@@ -69,6 +69,8 @@ pub struct WatchReportSummary {
     pub pages: Vec<String>,
     /// Its leaks, each once for all visits; at most 100.
     pub leaks: Vec<LeakLine>,
+    /// Hosts of what would be leaks if it were not allowed, for identifiers their owners; at most 100.
+    pub allowed: Vec<String>,
     /// What could not be observed, and why.
     pub not_observed: Vec<String>,
 }

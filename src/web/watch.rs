@@ -15,7 +15,7 @@ described_routes![watch_page];
 
 /// Whether a site is silent
 ///
-/// The last verdict of the service and its date, if the site's owner has published it.
+/// The last verdict of the service, its date, and the hosts that are not counted, if the site's owner has published it.
 #[utoipa::path(
     tag = "Pages",
     operation_id = "watch_page",
@@ -28,7 +28,7 @@ described_routes![watch_page];
 )]
 #[get("/watch/<pixel_id>")]
 async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
-    let PublicVerdict { domain, last } = find_public(&app.infra.pool, pixel_id).await?;
+    let PublicVerdict { domain, last, allowed } = find_public(&app.infra.pool, pixel_id).await?;
     let host = domain.as_str();
     let day = last.map(|(_, at)| Message::DayOf(at));
     let (tone, verdict) = match last {
@@ -41,7 +41,8 @@ async fn watch_page(app: &State<App>, pixel_id: &str) -> Result<Page> {
         Some((SiteVerdict::NotObserved, _)) => ("calm", tr("{{ host }} could not be observed.")),
         None => ("calm", tr("{{ host }} has not been visited yet.")),
     };
-    let content = context! { host, tone, verdict: verdict.with("host", host), day };
+    let allowed = allowed.join(", ");
+    let content = context! { host, tone, verdict: verdict.with("host", host), day, allowed };
     let title = tr("Watch of {{ host }}").with("host", host);
     Ok(Page::ok(page(app.infra.base_url(), "pages/watch.html", title, content)).public())
 }

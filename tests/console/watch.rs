@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::support::App;
 use crate::support::consent::app_with_site;
 use crate::support::console::leads_to;
+use crate::support::setup::set_install_status;
 use crate::support::story::Site;
 use crate::support::watch_reports::ReportMade;
 
@@ -128,6 +129,55 @@ async fn settings_are_saved_or_refused_beside_their_field() {
     let off = browser.submit(&address, &address, &[("watch_allow", "")]).await;
     leads_to(&off, &format!("{address}?done=saved"));
     assert_eq!(app.get(&format!("/watch/{}", site.pixel_id)).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_a_report_lists_separately_is_named_beside_its_verdict() {
+    let (app, ann, site) = app_with_site().await;
+    let silent = ReportMade::of("ann.example").excepting("cdn.example");
+    let report_id = submitted(&app, &ann.key, &site, silent).await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let page = browser.page(&format!("/console/sites/{}/watch", site.pixel_id)).await;
+    assert!(page.contains("Listed separately and not counted: cdn.example."), "{page}");
+    let path = format!("/v1/pixels/{}/watch-reports/{report_id}", site.pixel_id);
+    let read = app.read(&ann.key, &path).await.expect(200);
+    assert_eq!((&read["verdict"], &read["allowed"]), (&json!("silent"), &json!(["cdn.example"])));
+}
+
+#[tokio::test]
+async fn a_report_about_an_earlier_host_is_in_the_history_only() {
+    let (app, ann, site) = app_with_site().await;
+    let leaking = ReportMade::of("ann.example").leaking_to("tracker.example");
+    let report_id = submitted(&app, &ann.key, &site, leaking).await;
+    let moved = "UPDATE pixels SET domain = 'moved.example' WHERE pixel_id = $1";
+    sqlx::query(moved).bind(&site.pixel_id).execute(&app.pool).await.unwrap();
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/watch", site.pixel_id);
+    let page = browser.page(&address).await;
+    assert!(page.contains("No report yet") && !page.contains("tracker.example"), "{page}");
+    assert!(page.contains(&format!("<a href=\"{address}/{report_id}\">")), "{page}");
+    let page = browser.page(&format!("{address}/{report_id}")).await;
+    assert!(page.contains("tracker.example") && page.contains("ann.example"), "{page}");
+}
+
+#[tokio::test]
+async fn the_next_visit_is_named_where_the_service_visits_the_site() {
+    let (app, ann, site) = app_with_site().await;
+    let plan =
+        "INSERT INTO watch_sites (pixel_id, host, next_watch_at) VALUES ($1, 'ann.example', $2)";
+    let next = app.clock.now() + Duration::hours(3);
+    sqlx::query(plan).bind(&site.pixel_id).bind(next).execute(&app.pool).await.unwrap();
+    let is_named = async || {
+        let read = app.read(&ann.key, &format!("/v1/pixels/{}/watch", site.pixel_id)).await;
+        read.expect(200)["next_watch_at"].is_string()
+    };
+    set_install_status(&app, &site.pixel_id, "installed").await;
+    assert!(!is_named().await, "no node has a browser");
+    let lease = sqlx::query("UPDATE watch_turn SET taken_until = $1").bind(app.clock.now());
+    lease.execute(&app.pool).await.unwrap();
+    assert!(is_named().await);
+    set_install_status(&app, &site.pixel_id, "not_installed").await;
+    assert!(!is_named().await, "the tag is missing");
 }
 
 #[tokio::test]

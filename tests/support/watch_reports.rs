@@ -63,6 +63,15 @@ impl ReportMade {
         self
     }
 
+    /// With a script of this host that is allowed.
+    pub fn excepting(mut self, host: &str) -> Self {
+        self.report["pages"][0]["visits"][0]["allowed"] = json!([{
+            "url": format!("https://{host}/t.js"), "host": host, "kind": "script", "at_ms": 12,
+            "initiator": null,
+        }]);
+        self
+    }
+
     pub fn unobserved(mut self) -> Self {
         let visit = &mut self.report["pages"][0]["visits"][1];
         visit["silent"] = Value::Null;

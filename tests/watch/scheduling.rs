@@ -164,6 +164,19 @@ async fn a_site_whose_runs_fail_is_watched_again_after_twice_as_long_each_time()
 }
 
 #[tokio::test]
+async fn a_site_whose_node_dies_is_watched_again_after_half_an_hour() {
+    let scene = Scene::new().await;
+    scene.make_due(&scene.pixel).await;
+    let (now, node) = (scene.app.clock.now(), scene.node.clone());
+    let run = tokio::spawn(async move { watch_due(&node).await });
+    while scene.planned(&scene.pixel).await.0 == now {
+        tokio::task::yield_now().await;
+    }
+    run.abort();
+    assert_eq!(scene.planned(&scene.pixel).await, (now + Duration::minutes(30), 1));
+}
+
+#[tokio::test]
 async fn sites_of_lapsed_accounts_are_watched_and_those_of_suspended_ones_are_not() {
     let scene = Scene::new().await;
     let app = &scene.app;

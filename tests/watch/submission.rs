@@ -225,7 +225,7 @@ async fn an_owner_is_notified_when_a_site_breaks_and_when_it_recovers() {
     assert_eq!(shown["broken_since"], "2026-03-03T00:00:00.000Z", "{shown}");
     assert_eq!(shown["verdict"], "not_observed");
     hooks.arrived("hooks.example/a", 1).await;
-    let restored = submit(made(), 6).await;
+    let restored = submit(made().excepting("cdn.example"), 6).await;
     hooks.arrived("hooks.example/a", 2).await;
     let events = hooks.sent("hooks.example/a");
     let events = events.iter().map(|seen| serde_json::from_str::<Value>(&seen.body).unwrap());
@@ -246,6 +246,9 @@ async fn an_owner_is_notified_when_a_site_breaks_and_when_it_recovers() {
         subjects.contains(&"shop.example no longer loads anything without consent".to_owned()),
         "{subjects:?}"
     );
+    let recovered = mails.iter().find(|mail| mail.subject().contains("no longer")).unwrap();
+    let excluded = "Listed separately in the report and not counted: cdn.example.";
+    assert!(recovered.text().contains(excluded), "{}", recovered.text());
     let broke = mails.iter().find(|mail| mail.subject().contains("without consent")).unwrap();
     assert!(broke.text().contains("t.example (script)"), "{}", broke.text());
 }
@@ -270,19 +273,24 @@ async fn settings_are_changed_and_only_the_services_own_verdict_is_public() {
         answer.refused(400, "invalid request");
     }
     // What the owner submits is not published as a verdict of the service.
-    let body = ReportMade::of("shop.example").body();
+    let body = ReportMade::of("shop.example").excepting("t.example").body();
     app.call(Method::POST, &path(&pixel), &ann.key, body).await.expect(201);
     let shown = app.get(&page).await;
     assert!(shown.text.contains("has not been visited yet"), "{}", shown.text);
+    assert!(!shown.text.contains("t.example"), "{}", shown.text);
     let text = app.get(&format!("{page}.md")).await;
     assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(text.text.starts_with("# shop.example\n"), "{}", text.text);
-    sqlx::query("UPDATE watch_sites SET own_verdict = 'silent', own_at = $1")
-        .bind(app.clock.now())
-        .execute(&app.pool)
-        .await
-        .unwrap();
+    for own in [
+        "UPDATE watch_sites SET own_verdict = 'silent', own_at = $1",
+        "UPDATE watch_reports SET by_service = true, made_at = $1",
+    ] {
+        sqlx::query(own).bind(app.clock.now()).execute(&app.pool).await.unwrap();
+    }
+    // What the report did not count is named, whatever the settings are now.
+    app.call(Method::PATCH, &watch, &ann.key, json!({"watch_allow": []})).await.expect(200);
     let shown = app.get(&page).await;
     assert!(shown.text.contains("stored nothing without consent"), "{}", shown.text);
     assert!(shown.text.contains("10 March 2026"), "{}", shown.text);
+    assert!(shown.text.contains("excludes these hosts: t.example."), "{}", shown.text);
 }

@@ -109,6 +109,22 @@ pub async fn find_report(
     Ok(viewed(connection, row.into_iter().collect()).await?.pop())
 }
 
+/// The text of the service's own report of this time.
+pub async fn find_own_text(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    made_at: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let text = query_scalar!(
+        "SELECT report FROM watch_reports WHERE pixel_id = $1 AND made_at = $2 AND by_service LIMIT 1",
+        pixel_id.as_str(),
+        made_at,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(text)
+}
+
 pub async fn find_by_hash(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

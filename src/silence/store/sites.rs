@@ -170,39 +170,34 @@ pub async fn upsert_plan(
     Ok(())
 }
 
-/// A site that is watched now.
-pub struct TakenSite {
+/// A site that is due.
+pub struct DueSite {
     pub pixel_id: PixelId,
     /// Runs that have failed since the last report of the service.
     pub failures: i32,
 }
 
-/// Takes the most overdue site of active accounts' installed pixels, and plans it anew.
-pub async fn take_site(
+/// Locks the most overdue site of active accounts' installed pixels.
+pub async fn lock_due(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
-    next: DateTime<Utc>,
-) -> Result<Option<TakenSite>> {
-    let taken = query_as!(
-        TakenSite,
-        "UPDATE watch_sites SET next_watch_at = $2
-         WHERE pixel_id = (
-             SELECT pixel_id FROM watch_sites JOIN pixels USING (pixel_id)
-                 JOIN accounts USING (account_id)
-             WHERE next_watch_at <= $1 AND host = domain AND status = 'active'
-                 AND install_status = 'installed' AND account_id <> $3
-             ORDER BY next_watch_at LIMIT 1 FOR UPDATE OF watch_sites SKIP LOCKED)
-         RETURNING pixel_id AS \"pixel_id: PixelId\", failures",
+) -> Result<Option<DueSite>> {
+    let due = query_as!(
+        DueSite,
+        "SELECT pixel_id AS \"pixel_id: PixelId\", failures
+         FROM watch_sites JOIN pixels USING (pixel_id) JOIN accounts USING (account_id)
+         WHERE next_watch_at <= $1 AND host = domain AND status = 'active'
+             AND install_status = 'installed' AND account_id <> $2
+         ORDER BY next_watch_at LIMIT 1 FOR UPDATE OF watch_sites SKIP LOCKED",
         now,
-        next,
         DEMO_ACCOUNT,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(taken)
+    Ok(due)
 }
 
-/// Plans a taken site again.
+/// Plans the next watch of a site that was due.
 pub async fn update_plan(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

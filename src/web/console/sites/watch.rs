@@ -10,6 +10,7 @@ use super::install::find;
 use super::watch_words::{kind_name, unobserved, verdict_name, visit_name};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
+use crate::infra::Infra;
 use crate::infra::templates::{Message, tr};
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::silence::daily::watches_sites;
@@ -45,7 +46,8 @@ async fn screen(
     let pixel = &find(member, pixel_id).await?;
     let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let reports = list(member, pixel_id).await?;
-    let report = match reports.first() {
+    // After a move to another host, the newest report is about the earlier one.
+    let report = match reports.first().filter(|_| watch.verdict.is_some()) {
         Some(newest) => Some(values_of(&read(member, pixel_id, newest.report_id.into()).await?)),
         None => None,
     };
@@ -55,7 +57,7 @@ async fn screen(
         tone: watch.verdict.map_or("none", tone_of),
         broken_since: watch.broken_since.map(|since| Message::DayOf(since.0)),
         next: watch.next_watch_at.map(|next| Message::Moment(next.0)),
-        is_watched: watches_sites(&member.app.infra).await?,
+        is_watched: is_watching(&member.app.infra).await?,
         report,
         days: days_of(&reports),
         allowed: sent.text(&allowed),
@@ -107,6 +109,11 @@ async fn report(
     Ok(member.screen(screen, content))
 }
 
+async fn is_watching(infra: &Infra) -> Result<bool> {
+    let mut connection = infra.pool.acquire().await?;
+    watches_sites(&mut connection, &infra.config, &infra.clock).await
+}
+
 /// The newest first.
 async fn list(member: &Member<'_>, pixel_id: &PixelParam) -> Result<Vec<WatchReportView>> {
     let request =
@@ -140,6 +147,8 @@ fn values_of(found: &WatchReportSummary) -> Value {
         "by_service": found.report.by_service,
         "leaks": leaks.collect::<Vec<_>>(),
         "not_observed": found.not_observed.iter().map(|it| unobserved(it)).collect::<Vec<_>>(),
+        "allowed": found.allowed.join(", "),
+        "pages": found.pages.join(" "),
         "entry": found.report.log_entry,
     })
 }
