@@ -34,6 +34,8 @@ const storeReports = async (pixel: string, times: string[]): Promise<void> => {
       [pixel, randomUUID(), time, hash, SAMPLE],
     );
   }
+  const known = "INSERT INTO watch_sites (pixel_id, host, verdict, reported_at) SELECT pixel_id, domain, 'leaks', $2 FROM pixels WHERE pixel_id = $1";
+  await client.query(known, [pixel, times.at(-1)]);
   await client.end();
 };
 
@@ -42,6 +44,7 @@ test('the history of the watch leads to the report of a day, and to the others o
   const pixel = await addSite(page);
   await storeReports(pixel, ['2026-11-01T08:00:00Z', '2026-11-01T20:00:00Z', '2026-11-02T08:00:00Z']);
   await page.goto(`${base()}/console/sites/${pixel}/watch`);
+  await expect(page.getByRole('table', { name: 'Leaks of the report' })).toContainText('statistics.example');
   await expectAccessible(page, 'watch');
   await page.getByRole('link', { name: '1 November 2026' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Report of 1 November 2026');
