@@ -17,8 +17,8 @@ pub const NOT_COVERED: [&str; 11] = [
     "Identifiers that are the same in every visit, such as fingerprints of the browser or what a server remembers by \
      address; numbers that count visitors; the names of empty databases and caches, and the addresses of service workers.",
     "Values for a moment: a cookie or an entry of local storage that a script removes within 0.1 seconds, an entry of local \
-     storage of more than 4096 characters and values of IndexedDB and Cache Storage that are gone at the end, an icon that is named for a time; redirects of icons, icons of a web app \
-     manifest, and descriptions of searches (OpenSearch).",
+     storage of more than 4096 characters and values of IndexedDB and Cache Storage that are gone at the end, an icon that \
+     is named for a time; redirects of icons, icons of a web app manifest, and descriptions of searches (OpenSearch).",
 ];
 
 /// The limit of the reports of nodes.
