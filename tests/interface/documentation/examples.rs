@@ -80,7 +80,11 @@ async fn every_example_answers_with_what_it_says() {
         done.push(example);
     }
     if is_update {
-        std::fs::write(FILE, format!("{:#}\n", Value::from(done))).unwrap();
+        let earlier = std::fs::read_to_string(FILE).unwrap();
+        let updated = format!("{:#}\n", Value::from(done));
+        std::fs::write(FILE, &updated).unwrap();
+        // The running program contains the earlier ones, and so does the snapshot that it writes.
+        assert!(updated == earlier, "{FILE} has changed: run all updates of `interface` once more");
     }
     assert!(wrong.is_empty(), "{FILE}, see UPDATE_SNAPSHOTS in this test:\n{}", wrong.join("\n"));
 }
