@@ -1,14 +1,12 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
-use super::leaks::allowed_hosts;
 use super::store;
 use super::view::SiteVerdict;
 use crate::error::{Error, Result};
 use crate::pixels::find_any_pixel;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
-use crate::watch::report::Report;
 
 /// The last verdict of the service; `None` before its first visit.
 pub struct PublicVerdict {
@@ -28,11 +26,11 @@ pub async fn find_public(pool: &PgPool, pixel_id: &str) -> Result<PublicVerdict>
         return Err(Error::NotFound);
     }
     let last = site.known.own_verdict.zip(site.known.own_at);
-    let text = match last {
-        Some((_, at)) => store::reports::find_own_text(&mut connection, &pixel_id, at).await?,
-        None => None,
+    let allowed = match last {
+        Some((_, at)) => {
+            store::reports::find_own_allowed_hosts(&mut connection, &pixel_id, at).await?
+        }
+        None => Vec::new(),
     };
-    let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
-    let allowed = report.as_ref().map(allowed_hosts).unwrap_or_default();
     Ok(PublicVerdict { domain: pixel.domain, last, allowed })
 }

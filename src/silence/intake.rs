@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::given::{CheckedReport, GivenReport};
+use super::leaks::allowed_hosts;
 use super::state::{NewReport, after};
 use super::view::WatchReportView;
 use super::{mails, store};
@@ -113,6 +114,7 @@ pub async fn take(
         verdict: checked.verdict,
         by_service,
         at: checked.made_at.min(now),
+        allowed_hosts: allowed_hosts(&checked.report),
     };
     store::reports::insert_report(&mut transaction, pixel_id, &new, checked, given, now).await?;
     publications::note(&mut transaction, Kind::Watch, &checked.sha256, now).await?;

@@ -43,6 +43,8 @@ pub struct NewReport {
     pub by_service: bool,
     /// When it was made, but not later than it was received.
     pub at: DateTime<Utc>,
+    /// Hosts that it lists separately because they are allowed.
+    pub allowed_hosts: Vec<String>,
 }
 
 /// The state after a report. One that is older than the newest changes nothing.
@@ -76,7 +78,8 @@ mod tests {
 
     fn report(verdict: SiteVerdict, minute: i64) -> NewReport {
         let at = DateTime::from_timestamp(minute * 60, 0).unwrap();
-        NewReport { report_id: Uuid::nil(), verdict, by_service: minute % 2 == 0, at }
+        let by_service = minute % 2 == 0;
+        NewReport { report_id: Uuid::nil(), verdict, by_service, at, allowed_hosts: Vec::new() }
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub async fn insert_report(
 ) -> Result<bool> {
     let inserted = query!(
         "INSERT INTO watch_reports (pixel_id, report_id, received_at, made_at, verdict, leak_count,
-             by_service, watcher, sha256, report, note)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+             by_service, watcher, sha256, report, note, allowed_hosts)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
          ON CONFLICT ON CONSTRAINT watch_reports_once DO NOTHING",
         pixel_id.as_str(),
         new.report_id,
@@ -36,6 +36,7 @@ pub async fn insert_report(
         checked.sha256.as_slice(),
         given.report,
         given.note,
+        &new.allowed_hosts,
     )
     .execute(connection)
     .await?;
@@ -109,20 +110,20 @@ pub async fn find_report(
     Ok(viewed(connection, row.into_iter().collect()).await?.pop())
 }
 
-/// The text of the service's own report of this time.
-pub async fn find_own_text(
+/// The hosts that the service's own report of this time lists separately.
+pub async fn find_own_allowed_hosts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     made_at: DateTime<Utc>,
-) -> Result<Option<String>> {
-    let text = query_scalar!(
-        "SELECT report FROM watch_reports WHERE pixel_id = $1 AND made_at = $2 AND by_service LIMIT 1",
+) -> Result<Vec<String>> {
+    let hosts = query_scalar!(
+        "SELECT allowed_hosts FROM watch_reports WHERE pixel_id = $1 AND made_at = $2 AND by_service LIMIT 1",
         pixel_id.as_str(),
         made_at,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(text)
+    Ok(hosts.unwrap_or_default())
 }
 
 pub async fn find_by_hash(
