@@ -1,9 +1,9 @@
 //! Bundles and minifies `scripts-src/` with esbuild into `OUT_DIR`.
 //!
-//! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
-//! them with their SHA-256. Nearly every bundle contains `__ASSENT_CONFIG__` once; the service replaces
-//! it by its configuration. In scripts that pages load it is at the end; in a module, which has its
-//! exports there, it may be anywhere. Scripts of our own pages have no configuration and are assets. All
+//! For every entry point, a file `NAME.js` is written there, and one `scripts.rs` that lists them with
+//! their SHA-256. Nearly every bundle contains `__ASSENT_CONFIG__` once, which the service replaces with
+//! a configuration. In scripts that pages load, it is at the end; in a module, which has its exports
+//! there, it may be anywhere. Scripts of our own pages have no configuration and become assets. All
 //! locales become one `locales.json`, and `templates/` and `assets/` become tables, so that the program
 //! needs no other file.
 
@@ -18,7 +18,7 @@ use esbuild_rs::{
 use sha2::{Digest, Sha256};
 
 const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
-/// Scripts of our own pages that share code with those: assets, without a configuration.
+/// Scripts of our own pages that share code with the entry points. They have no configuration and become assets.
 const PAGE_SCRIPTS: [&str; 2] = ["your-data", "passkeys"];
 /// Scripts that another script imports.
 const MODULES: [&str; 9] = [
@@ -35,7 +35,7 @@ const MODULES: [&str; 9] = [
 /// Modules that need no configuration.
 const UNCONFIGURED: [&str; 3] = ["extras", "controls", "share"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
-/// What a configuration is called inside of its script.
+/// The name of the configuration's variable in a script.
 const CONFIG: &str = "$_";
 
 fn main() {
@@ -51,8 +51,8 @@ fn main() {
     bundle_all(&out_dir);
 }
 
-/// Bundles all scripts, unless that was done for what they are now: esbuild takes longer to start
-/// than everything else here together.
+/// Bundles all scripts, unless the sources are unchanged since the last time: starting esbuild takes
+/// longer than everything else here together.
 fn bundle_all(out_dir: &Path) {
     let stamp = out_dir.join("scripts.stamp");
     let sources = fingerprint(&["scripts-src", "build.rs"]);
@@ -85,7 +85,7 @@ fn bundle_all(out_dir: &Path) {
     fs::write(stamp, sources).expect("OUT_DIR is writable");
 }
 
-/// What files and folders hold, names included.
+/// A hash of the names and contents of these files, and of all files in these folders.
 fn fingerprint(paths: &[&str]) -> String {
     let mut hash = Sha256::new();
     for path in paths.iter().map(Path::new) {
@@ -135,19 +135,19 @@ fn bundle(entry: &str, format: Format) -> String {
     text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"))
 }
 
-/// Where a browser or a page lacks what a script needs, the script does nothing and says nothing.
+/// Wraps a script so that it fails silently where a browser or a page lacks something that it needs.
 fn quiet(script: &str) -> String {
     format!("try{{{script}}}catch{{}}")
 }
 
-/// A script that is given its configuration at its end, so that what comes before is the same for all.
+/// Moves the configuration to the end of a script, so that everything before it is the same for all sites.
 fn configured_last(name: &str, bundle: &str) -> String {
     assert!(!bundle.contains(CONFIG), "{name}: {CONFIG} means something else there");
     let script = bundle.replace(CONFIG_PLACEHOLDER, CONFIG);
     quiet(&format!("({CONFIG}=>{{{script}}})({CONFIG_PLACEHOLDER})"))
 }
 
-/// One JSON object `{language: locale}` of all files in the folder.
+/// One JSON object `{language: locale}` from all files in the folder.
 fn merge_locales(folder: &Path) -> String {
     let locales = fs::read_dir(folder)
         .expect("scripts-src/locales exists")
@@ -164,7 +164,7 @@ fn merge_locales(folder: &Path) -> String {
     serde_json::Value::Object(locales).to_string()
 }
 
-/// A Rust expression: what our own pages load, by name and text.
+/// A Rust expression: a table of the files that our own pages load, by name and text.
 fn assets() -> String {
     let scripts = PAGE_SCRIPTS.map(|name| {
         let name = format!("{name}.js");
@@ -173,8 +173,8 @@ fn assets() -> String {
     embedded("assets").replace("]\n", &format!("{}]\n", scripts.concat()))
 }
 
-/// A Rust expression: the files of a folder and below, by name and text. Names are relative to the
-/// folder, without the ending that only says which engine reads them.
+/// A Rust expression: a table of all files below a folder, by name and text. Names are relative to the
+/// folder, without the extension `.tera`.
 fn embedded(folder: &str) -> String {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join(folder);
     let mut files = files_below(&root);

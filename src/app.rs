@@ -64,7 +64,7 @@ impl Deref for App {
     }
 }
 
-/// Provides the part that a capability names.
+/// Gives capabilities access to the component that they name as their service.
 macro_rules! parts {
     ($($part:ident: $kind:ty),+ $(,)?) => {
         $(

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// The machine's clock, or one that a test moves by hand.
+/// The machine's clock, or a clock that a test sets.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     #[default]

@@ -29,7 +29,7 @@ pub enum Error {
     BodyTooLarge,
     #[error("request body took too long")]
     BodyTimeout,
-    /// Of the MCP server: large messages require authentication.
+    /// Sent by the MCP server only: large messages require authentication.
     #[error("a message over 64 KiB needs an API key in the headers")]
     LargeMessageNeedsKey,
     #[error("a message may have at most {values} values, nested at most {depth} deep")]
@@ -95,19 +95,19 @@ pub enum Error {
     SignupTokenRequired,
     #[error("signup token expired")]
     SignupTokenExpired,
-    /// 401 on routes that show who a caller is, 403 on setup routes; a revoked key likewise.
+    /// 401 on routes that report the caller's identity, 403 on setup routes; likewise for a revoked key.
     #[error("invalid api key")]
     InvalidApiKey { status: u16 },
     #[error("api key revoked")]
     ApiKeyRevoked { status: u16 },
     #[error("api key expired")]
     ApiKeyExpired,
-    /// 401 without a key where the route requires this kind, 403 with a customer's key.
+    /// 401 without a key on routes that require an unlimited key, 403 with a customer's key.
     #[error("unlimited key required")]
     UnlimitedKeyRequired { status: u16 },
     #[error("account is not in good standing")]
     NotInGoodStanding,
-    /// The state of the customer's account does not permit what the unlimited key asks for.
+    /// The state of the customer's account does not permit the request that was made with an unlimited key.
     #[error("customer account is not in good standing")]
     CustomerNotInGoodStanding,
     #[error("account is not active")]
@@ -291,7 +291,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same refusal for another caller that waited for the same result.
+    /// The same error for another caller that waited for the same result.
     pub fn for_another(&self) -> Self {
         match self {
             Self::DatabaseUnavailable => Self::DatabaseUnavailable,
@@ -306,17 +306,17 @@ impl Error {
 
 pub const BODY: &str = "body";
 
-/// A missing text field without a sentence of its own (422).
+/// The refusal for a missing text field that has no sentence of its own (422).
 pub fn missing_field(field: &str) -> Error {
     Error::Validation(vec![FieldError::new(&[BODY, field], "field required", "missing")])
 }
 
-/// An invalid field of the body without a sentence of its own (400).
+/// The refusal for an invalid field of the body that has no sentence of its own (400).
 pub fn wrong_field(field: &str, msg: impl Into<String>) -> Error {
     wrong_at(&[field], msg)
 }
 
-/// As [`wrong_field`], deeper in the body.
+/// Like [`wrong_field`], for a nested field.
 pub fn wrong_at(location: &[&str], msg: impl Into<String>) -> Error {
     let loc = [&[BODY], location].concat();
     Error::InvalidRequest.naming(vec![FieldError::new(&loc, msg, "value_error")])

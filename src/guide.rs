@@ -1,4 +1,4 @@
-//! The guide for integrators, in one text for people, programs and agents.
+//! The guide for integrators: one text for people, programs and agents.
 
 pub mod ecosystems;
 pub mod topics;
@@ -8,7 +8,7 @@ use tera::Context;
 
 use crate::infra::templates::{self, STAND_IN, with_index};
 
-/// Placeholders of the commands for the reader's own values, with the names of their fields.
+/// Placeholders in commands for the reader's own values, with the names of their fields.
 const PLACEHOLDERS: [(&str, &str); 8] = [
     ("you@example.com", "email"),
     ("Your name", "name"),
@@ -24,7 +24,7 @@ const TAG: &str = include_str!("../docs/tag.md");
 
 const SKILL: &str = include_str!("../skills/assent/SKILL.md");
 
-/// The address of the service in documents.
+/// The example address of the service in documents.
 const EXAMPLE: &str = "https://consent.example.com";
 
 const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
@@ -100,7 +100,7 @@ pub fn html_of(markdown: &str) -> String {
     anchor_headings(&page)
 }
 
-/// Gives every second-level heading an id of its words: `<h2 id="2-confirm-your-address">`.
+/// Gives every second-level heading an id made from its words: `<h2 id="2-confirm-your-address">`.
 fn anchor_headings(page: &str) -> String {
     let mut pieces = page.split("<h2>");
     let first = pieces.next().unwrap_or_default().to_owned();

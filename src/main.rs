@@ -7,7 +7,7 @@ use clap::Parser;
 
 use crate::cli::{Command, Failure};
 
-/// Faster than the C library's and mimalloc, and smaller than the latter (`.cargo/config.toml`).
+/// Faster than the C library's allocator and mimalloc, and takes less memory than the latter (`.cargo/config.toml`).
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // Huge pages would double the allocator's memory without a gain. Where this fails, they are off anyway.
+    // Huge pages would double the allocator's memory without a gain. This fails only where they are off anyway.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(true);
     let arguments = match Arguments::try_parse() {

@@ -2,7 +2,7 @@
 export type CategoryMap = Record<string, string>;
 
 /**
- * The usual names. Categories that cover what no purpose covers (`preferences`, `functional`) have no entry: an element
+ * The usual names of categories. Those that no purpose covers (`preferences`, `functional`) have no entry: an element
  * must not run under a permission that was given for something else.
  */
 const USUAL: CategoryMap = {
@@ -19,7 +19,7 @@ const USUAL: CategoryMap = {
   c0005: 'resolution',
 };
 
-/** Names of what no tool lets visitors refuse. */
+/** Names of categories that no tool lets visitors refuse. */
 export const NECESSARY = /^(strictly.?)?necessary$|^essential$|^required$|^c0001$|^1$/i;
 
 /** The usual names and those of the attribute: `data-assent-compat="youtube=analytics ads=resolution,partner_email"`. */

@@ -9,7 +9,7 @@ import { hasRefusal } from './refusals';
 declare const __ASSENT_CONFIG__: BaseConfig;
 const { base }: BaseConfig = __ASSENT_CONFIG__;
 
-/** Attributes with marks of other tools, which frameworks change in existing elements. Changes of classes are too frequent. */
+/** Attributes of other tools that frameworks may change later. Classes change too often to be observed. */
 const OBSERVED = ['data-cookieblock-src', 'data-cookieconsent', 'data-category', 'data-name'];
 
 let isStarted = false;
@@ -27,7 +27,7 @@ export const translate = async (tag: HTMLElement, session: Session): Promise<voi
   translateAll(map, base, session.trusted);
   if (isStarted) return;
   isStarted = true;
-  // The gate notices the attributes that are set then.
+  // The gate observes the attributes that this sets.
   const translateAgain = (): void => void guard(() => translateAll(map, base, session.trusted));
   new MutationObserver(translateAgain).observe(document, { attributeFilter: OBSERVED, subtree: true });
   if (!gpc() && !hasAnswered(session) && hasRefusal(map, tag.dataset.assentCompatCookie)) await session.decide('declined', []);

@@ -6,7 +6,7 @@ type Trusted = (text: string, create?: string) => string;
 
 /** The marks of Cookiebot, vanilla-cookieconsent, Klaro and OneTrust. */
 const MARKS = ['[data-cookieconsent]', '[data-category]', '[data-name]', '[class*=optanon-category-]'];
-/** Marked elements that wait. */
+/** Marked elements that wait for consent. */
 const FOREIGN = MARKS.map((mark) => `script[type="text/plain"]${mark},iframe${mark}`).join();
 /** Marked elements that were not translated. Attributes such as `data-name` have other meanings too. */
 const UNTRANSLATED = MARKS.map((mark) => `${mark}:not([data-assent])`).join();
@@ -20,11 +20,11 @@ const categoriesOf = ({ dataset, className }: HTMLElement): string[] => {
 /** The categories for which an element waits, and the address that it loads then. */
 const markOf = (element: HTMLElement): string => [element.dataset.cookieblockSrc, ...categoriesOf(element)].join();
 
-/** The marks that were translated. A framework may give an existing element others. */
+/** The marks of each element that were translated. A framework may change the marks of an existing element. */
 const translated = new WeakMap<Element, string>();
 const reported = new WeakSet<Element>();
 
-/** Gives every waiting element the attributes of a gated one. What stays unknown never runs, and is reported. */
+/** Gives waiting elements the attributes of gated ones. Those of unknown categories never run, and are reported. */
 export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): void => {
   document.querySelectorAll<HTMLElement>(FOREIGN).forEach((element) => {
     const mark = markOf(element);
@@ -32,12 +32,12 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
     const isFrame = element.localName === 'iframe';
     const { dataset } = element;
     const source = dataset.cookieblockSrc || dataset.src;
-    // A frame that shows its content already does not wait.
+    // A frame without such an address has loaded its content already, so it does not wait.
     if (isFrame && !source) return;
     translated.set(element, mark);
     const all = categoriesOf(element);
     const isKnown = (name: string): boolean => !!map[name.toLowerCase()];
-    // Categories that other tools always permit are ignored beside others.
+    // Categories that other tools always permit are ignored if there are others.
     const categories = all.filter((name) => isKnown(name) || !NECESSARY.test(name));
     const unknown = categories.filter((name) => !isKnown(name));
     if (!categories[0]) {
@@ -45,14 +45,14 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
       dataset.assent = all.join(' ');
     } else if (unknown[0]) {
       explain(base, 'migrate', `an element waits for “${unknown}”, which is unknown. It is never loaded. Name its purpose: data-assent-compat="${unknown[0]}=PURPOSE".`, element);
-      // Named, so that the frame shows its placeholder.
+      // The names are set so that the frame shows its placeholder.
       dataset.assent = unknown.join(' ');
     } else dataset.assent = categories.map((name) => map[name.toLowerCase()]).join(' ');
     if (isFrame) dataset.src = source;
     else {
       if (dataset.type === 'module') dataset.assentType = 'module';
       try {
-        // A waiting script requests nothing.
+        // A script that waits makes no request.
         if (source) element.setAttribute('src', trusted(source));
       } catch {
         explain(base, 'migrate', `the page’s Trusted Types forbid “${source}”. It is never loaded. Allow the policy “assent”.`, element);
@@ -64,7 +64,7 @@ export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): 
   });
 };
 
-/** Reports an element that has a known category and does not wait, or waits for nothing that is done here. */
+/** Reports an element with a known category that has not waited, or that is neither a script nor a frame. */
 const reportUntranslated = (element: HTMLElement, base: string): void => {
   const { dataset, localName } = element;
   const isLoaded = localName === 'script' || (localName === 'iframe' && element.hasAttribute('src'));

@@ -80,7 +80,7 @@ export const closeBanner = (): void => {
 /** A module that takes longer counts as missing, because a refusal must not wait for it. */
 const TIMEOUT_MS = 2000;
 
-/** Opens the choice by purpose. Part of a module, which most pages never need. */
+/** Opens the preferences. Imported from a module, which most pages never need. */
 let open: Opener | undefined;
 
 /**

@@ -21,7 +21,7 @@ const scheduleCheck = (): void => {
   scheduledCheck = scheduledCheck || setTimeout(guard, 200, checkReach);
 };
 
-/** Loads `reach` if visitors may not reach the frame, or if the small button covers a control of the page. */
+/** Calls `reach` if visitors may be unable to reach the frame, or if the small button covers a control of the page. */
 const checkReach = (): void => {
   scheduledCheck = 0;
   const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();

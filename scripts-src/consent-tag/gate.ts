@@ -8,7 +8,7 @@ import { choice, decide, noteStored, permitted } from './session';
 /** Whether the page is marked up for another consent tool, whose markup a module translates before the visitor is asked. */
 export const isForeign = document.querySelector('[data-assent-compat]');
 
-/** Whether something was released or waits visibly on this page, which may have to be blocked again. */
+/** Whether the page has released elements, which may have to be blocked again, or frames that wait. */
 let isUsed: unknown = isForeign;
 
 /**

@@ -31,11 +31,11 @@ const start = (): void => {
   shield();
   const drainQueue = installApi();
   denyByDefault();
-  // Loads no module for every such visitor.
+  // Logged here, because a hint would load a module for each of these visitors.
   if (gpc()) console.info('Assent: GPC');
 
   const run = (): void | Promise<void> => {
-    // A module first reads the choice of the other subdomains. Until it has called this again, nothing is in force.
+    // A module first reads the choice of the other subdomains. Until it has called `run` again, no choice is in force.
     if (config.share) return extra('share', config, subscribe, restore, run);
     subscribe(signalChoice);
     subscribe(applyIdentification);

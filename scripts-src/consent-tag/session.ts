@@ -39,7 +39,7 @@ export const permitted = (needs: string[]): boolean => !gpc() && permits(choice,
 const setChoice = (next: Choice | null, toConfirm?: Choice): void => {
   choice = next;
   unconfirmed = toConfirm;
-  // On a page that has replaced the browser's functions one may fail. The others must still receive a refusal.
+  // A subscriber may fail on a page that has replaced the browser's functions. The others must still receive a refusal.
   subscribers.forEach(guard);
 };
 

@@ -18,8 +18,8 @@ export const denyByDefault = (): void => push('consent', 'default', consentTypes
 let hasSignalled = false;
 
 /**
- * Sends an update after every choice, and on every page of a visitor who has made one. Vendors that the page names in
- * `data-assent-signals` are notified by a module, of the denial before a choice too.
+ * Sends an update after every choice, and on every page of a visitor who has made one. A module notifies the vendors
+ * that the page names in `data-assent-signals`, also of the denial before a choice.
  */
 export const signalChoice = (): void => {
   const types = consentTypes(choice?.purposes || []);

@@ -6,10 +6,10 @@ import { decide } from './session';
 import { key } from './shield';
 
 /**
- * Makes the choice that a button of a panel stands for, and shows in the panel whether it was saved. Resolves to whether
- * it is in force. While an acceptance is being recorded, a second one is ignored, but a refusal overrules it. The event
- * tells who pressed the button: assistive technology makes trusted clicks without a pointer, whose `detail` is 0, and
- * without a key.
+ * Makes the choice that a button of a panel stands for, and shows in the panel whether it was saved. Resolves to
+ * whether it is in force. While an acceptance is being recorded, a second one is ignored, but a refusal overrules it.
+ * The event shows how the button was pressed: assistive technology makes trusted clicks without a pointer, whose
+ * `detail` is 0, and without a key.
  */
 export const submit = async (panel: HTMLElement, state: State, purposes: string[], event?: Press): Promise<boolean> => {
   if (panel.ariaBusy && state === 'accepted') return false;

@@ -1,7 +1,7 @@
 /** Interactive elements of a page. */
 const INTERACTIVE = 'a[href],button,input,select,textarea,summary,label,[role=button],[role=link],[onclick]';
 const STEP_PX = 6;
-/** The part of the window's height by which the button may move. */
+/** The maximum distance that the button may move, as a fraction of the window's height. */
 const MAX_SHIFT = 0.6;
 
 /** Whether the button covers an interactive element. */

@@ -33,8 +33,8 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
 };
 
 /**
- * Frames whose visitor wants to see them once, with the address that was named, when that was decided, and whether it was
- * under Global Privacy Control.
+ * Frames that the visitor wants to see once, with their address and the time of that decision, and whether Global
+ * Privacy Control was on then.
  */
 const wantedOnce = new WeakMap<HTMLIFrameElement, { src: string; time: number; gpc: boolean }>();
 
@@ -52,15 +52,15 @@ export const switchFrame = (frame: HTMLIFrameElement, isPermitted: boolean, sess
   const before = replaced.get(frame);
   const isShown = content.src === src && content.srcdoc === null;
   const mayShow = isPermitted || isWanted(frame, session);
-  // A page may change the address of a frame that is permitted. Whatever a frame shows then, a refusal ends it.
+  // A page may change the address of a permitted frame. A refusal removes the content, whatever the frame shows then.
   if (mayShow ? before?.by !== src : before || isShown) {
     // A copy of a frame that was shown has the gated content from the beginning.
     const first = before ? before.content : isShown ? { ...content, src: null } : content;
     if (mayShow) replaced.set(frame, { content: first, by: src! });
     else replaced.delete(frame);
     if (!mayShow || !isShown) show(frame, mayShow ? { ...first, src: src!, srcdoc: null } : first, session.trusted);
-    // This has no effect on a frame that has begun to load, except in Firefox, which loads it again. A copy, such as in a
-    // framework's cache of pages, does not load before the gate has seen it.
+    // With `lazy`, a copy of the frame, such as in a framework's page cache, does not load before the gate has seen it.
+    // It has no effect on a frame that has begun to load, except in Firefox, which would load it again.
     if (mayShow && !CSS.supports('-moz-appearance:none')) frame.loading = 'lazy';
   }
   if (mayShow || assentPlaceholder === 'none' || frame.matches(FILLED_FRAMES)) return;

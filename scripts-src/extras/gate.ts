@@ -35,7 +35,7 @@ const isOutdated = ({ choice, config }: Session): boolean => {
  * are marked up for another consent tool, their markup is translated first.
  */
 export const applyGate = async (session: Session): Promise<void> => {
-  // The tag observes elements that are added. A framework may give an existing frame another address or purpose.
+  // The tag observes only added elements, but a framework may change the address or purpose of an existing frame.
   if (!latest) new MutationObserver(() => void guard(() => applyGate(latest!))).observe(document, { attributeFilter: ['data-src', 'data-assent'], subtree: true });
   latest = session;
   pending.forEach(({ needs, started, end }) => {

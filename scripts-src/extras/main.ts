@@ -22,7 +22,7 @@ export const share = async (...about: Parameters<typeof Share.share>): Promise<v
 /** Keeps a focused element of the page from being hidden under the banner. */
 export const uncover = async (...about: [frame: HTMLElement, focused: Element]): Promise<void> => (await load('controls')).uncover(...about, reach);
 
-/** Tells the page's developer in the browser console why something does not happen. */
+/** Explains to the page's developer, in the browser console, why something has no effect. */
 export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host' | 'share' | 'site', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
 
 /** Asks the service whether a stored choice is still valid. */

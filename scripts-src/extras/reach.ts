@@ -22,7 +22,7 @@ const isReachable = (frame: HTMLElement): boolean => {
 const candidateParents = (): Element[] => {
   let active = document.activeElement;
   while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
-  // Not only modal ones: older browsers do not know `:modal`.
+  // Includes dialogs that are not modal, because older browsers do not support `:modal`.
   const open = [active?.closest('dialog[open]'), ...[...document.querySelectorAll('dialog[open]')].reverse()];
   return [...open, document.body, document.documentElement].filter(Boolean) as Element[];
 };
@@ -34,7 +34,7 @@ const candidateParents = (): Element[] => {
 export const reach = (frame: HTMLElement): void => {
   const host = hostOf(frame);
   if (!host.isConnected) return report(host, 'removed');
-  // During its first moments the interface ignores presses in any case.
+  // The interface ignores presses while it is transparent, so it is checked again later.
   if (frame.style.opacity) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');
   if (isReachable(frame)) {

@@ -3,7 +3,7 @@ import { load } from './load';
 
 const reported = new WeakSet<Element>();
 
-/** Tells the page's developer, once, of an element that does not do what its attributes or the page expect. */
+/** Reports an element to the page's developer, once, if it does not work as its attributes or the page suggest. */
 export const report = (element: Element, code: 'frame' | 'kind' | 'purpose' | 'removed', detail = ''): void => {
   if (reported.has(element)) return;
   reported.add(element);

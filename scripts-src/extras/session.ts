@@ -11,6 +11,6 @@ export interface Session {
   config: TagConfig;
   /** The choice in force. */
   choice: Choice | null;
-  /** Makes a choice; without an action it is the page's. Resolves to whether it is in force. */
+  /** Makes a choice. Without an action, it counts as the page's. Resolves to whether it is in force. */
   decide(state: State, purposes: string[], by?: { act: 'pointer' | 'keyboard' | 'assistive' }): Promise<boolean>;
 }

@@ -27,7 +27,7 @@ const TEXTS: Record<string, [section: string, text: (detail: string) => string]>
   purpose: ['gate-scripts-and-frames', (names) => `an element waits for “${names}”, which visitors are not asked for here. It is never loaded.`],
 };
 
-/** Tells the developer why something does not happen. */
+/** Explains to the page's developer why something has no effect. */
 export const hint = (code: string, detail = '', ...elements: unknown[]): void => {
   const [section, text] = TEXTS[code];
   explain(base, section, text(detail), ...elements);

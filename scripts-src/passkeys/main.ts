@@ -67,7 +67,7 @@ const post = (action: string, fields: Fields): void => {
   form.submit();
 };
 
-/** Shows a part of the page that needs passkeys, and makes its button work, whose `data-` attributes contain the texts of failures. */
+/** Shows a part of the page that needs passkeys, and activates its button, whose attributes contain error texts. */
 const setUp = (part: HTMLElement): void => {
   const button = part.querySelector<HTMLButtonElement>('[data-passkey]')!;
   const status = part.querySelector<HTMLElement>('[role=alert]')!;

@@ -23,7 +23,7 @@ interface Waiting {
   placeholder?: HTMLElement;
 }
 
-/** The frames that wait, with what the gate passed last. */
+/** The frames that wait, with the latest arguments from the gate. */
 const waiting = new WeakMap<HTMLIFrameElement, Waiting>();
 
 /** The frames that are reported as too narrow. */
@@ -101,7 +101,7 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
   const titles = shown.filter(([purpose]) => needs.includes(purpose)).map(([, title]) => title);
   const asks = titles[0] && texts.asks.replace('{purposes}', titles.join(', '));
   const message = h('p', { className: 'm', role: 'alert' });
-  /** The frame keeps the focus when its buttons are replaced by its content. */
+  /** Keeps the focus in the frame when its content replaces its buttons. */
   const refocus = (): void => void setTimeout(() => frame.focus({ preventScroll: true }), 50);
 
   const onceClicked = (): void => {
@@ -127,7 +127,7 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
     if (isInForce) refocus();
     else message.textContent = texts.failed;
   };
-  // The signal counts as a decline, and nobody can permit a purpose that the site does not ask for.
+  // Global Privacy Control counts as a decline, and only purposes that the site asks for can be permitted.
   const canAccept = !gpc() && needs.length > 0 && needs.every((purpose) => purposes.includes(purpose));
   const address = `${base}/v1/policy/${pixel}?lang=${lang}`;
   const notice = link(address, texts.notice);

@@ -11,7 +11,7 @@ declare const __ASSENT_CONFIG__: PopupConfig;
 const config: PopupConfig = __ASSENT_CONFIG__;
 const { texts } = config;
 
-/** The time for which a text is shown that needs no answer. */
+/** The time for which a notice that needs no answer is shown. */
 const SHOWN_MS = 8000;
 
 const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);

@@ -23,7 +23,7 @@ export const open: Opener = (context: PreferencesContext): void => {
   const { frame } = context;
   addStyle(frame.getRootNode() as ShadowRoot);
   frame.querySelector('dialog')?.remove();
-  // The consent tag marks its own title.
+  // The consent tag's own title already contains this mark.
   const mark = context.config.pixel.startsWith('test_') ? 'Test · ' : '';
   const title = mark + (gpc() ? texts.title : texts.prefsTitle);
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => wrapFocus(dialog, event) });

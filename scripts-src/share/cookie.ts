@@ -7,7 +7,7 @@ const START = 'assent=';
 /** Set while the visitor may withdraw on the service's page, without this site being notified. */
 const MAY_WITHDRAW = 'assent-ask=1';
 
-/** The shared choice of one pixel. Servers read it too: its form is described in `docs/tag.md`. */
+/** The cookie with the shared choice of one pixel. Servers read it, too: its form is described in `docs/tag.md`. */
 export interface Jar {
   /** The latest choice that is still valid; null if there is none. */
   read(): Choice | null;
@@ -19,7 +19,7 @@ export interface Jar {
   noteOpened(seconds: number): void;
 }
 
-/** Whether one choice is later than the other. Of two of the same time, a refusal is. */
+/** Whether the first choice is later than the second. If both have the same time, a refusal counts as later. */
 export const isLater = (one: Choice, other: Choice): boolean =>
   one.time > other.time || (one.time === other.time && one.state !== 'accepted' && other.state === 'accepted');
 

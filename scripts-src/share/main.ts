@@ -9,11 +9,11 @@ import { isLater, Jar, jarOf } from './cookie';
 const CONFIRMED_MS = 36e5;
 /** The time in which an acceptance that was sent before a refusal may be recorded after it. */
 const PENDING_MS = 12e3;
-/** How soon the service is asked again when it has not answered. The tag waits for 8 seconds. */
+/** The time after which the service is asked again if it has not answered. The tag waits for 8 seconds. */
 const RETRY_MS = 1e4;
-/** For how long a withdrawal on the service's page is expected after that was opened. */
+/** The time during which a withdrawal on the service's page is expected, after that page was opened. */
 const OPEN_MS = 864e5;
-/** How soon a page notices a cookie, where the browser does not tell it. */
+/** The interval at which a page checks the cookie, for browsers that do not report its changes. */
 const POLL_MS = 1e3;
 
 /** The tag on this page. */
@@ -31,7 +31,7 @@ interface Snapshot {
 const nameOf = ({ id, time }: Choice): string => id + time;
 
 /**
- * Returns a function that makes the choice in local storage and in the cookie the same: the later one counts. A refusal
+ * Returns functions that make the choice in local storage and in the cookie the same: the later one counts. A refusal
  * counts at once. An acceptance of another subdomain is marked, so that the tag asks the service before it is in force.
  */
 const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
@@ -55,7 +55,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     localStorage[key + '?'] = localStorage[key + '?'] || 1;
   };
 
-  /** Lets all subdomains ask the service after the visitor has opened its page on one of them. */
+  /** Makes all subdomains ask the service after the visitor has opened its page on one of them. */
   const shareOpened = (): void => {
     const openedAt = +localStorage[key + '?'];
     const left = openedAt + OPEN_MS - Date.now();
@@ -68,7 +68,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     const next: Choice = { ...shared, stored: local?.stored };
     if (shared.state !== 'accepted') {
       if (gpc()) return;
-      // Browsers that limit the life of cookies written by scripts count from the last time.
+      // Written again, because some browsers count the lifetime of a script's cookie from the last time.
       if (!isStarted) guard(() => jar.write(shared));
       // The service must not keep an acceptance that was made here as the latest choice of its visitor.
       const isLate = local && nameOf(local) !== taken && local.time > shared.time - PENDING_MS;
@@ -90,7 +90,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     let local = load();
     const shared = jar.read();
     if (!local) {
-      // A page that clears its storage removes all entries of the tag. The tag itself leaves this one.
+      // A page that clears its storage removes all entries of the tag. A tag that forgets the visitor keeps this one.
       const isCleared = before?.state === 'accepted' ? confirmed === before.id && !localStorage[key + '='] : !gpc();
       const isWithdrawnByGpc = gpc() && shared && shared.state !== 'accepted' && !shared.receipt;
       if (!isWithdrawnByGpc && (!before || isCleared)) return void (shared && take(shared, null));
@@ -112,7 +112,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
       const purposes = only(local.purposes, shared.purposes);
       if (purposes.length < local.purposes.length) save((local = { ...local, purposes }));
     }
-    // An acceptance is shared while it is in force. A refusal does not depend on a page that may have replaced the interface.
+    // An acceptance must be in force to be shared. A refusal is not read from `window.assent`: a page may replace it.
     const { state, receipt } = isAccepted ? (window as unknown as { assent: { get(): Snapshot } }).assent.get() : local;
     if (isAccepted && (state !== 'accepted' || receipt !== local.receipt)) {
       // The service has not answered.
@@ -124,11 +124,11 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     }
     const isNew = isAccepted && confirmed !== local.id;
     const isSame = shared?.id === local.id;
-    // Otherwise two subdomains could replace each other's choice for ever.
+    // Whether this choice adds something. Otherwise two subdomains could replace each other's choice endlessly.
     const isMore = isSame && (shared!.purposes.length > local.purposes.length || (local.receipt && !shared!.receipt));
     if (shared ? isLater(local, shared) || isMore : !gpc()) jar.write(local);
-    // An unchanged choice is written again too, because such browsers count from the last time. With `again` it is a refusal,
-    // which can have another id in the cookie.
+    // An unchanged choice is written again too, because some browsers count a cookie's lifetime from the last time.
+    // With `again` it is a refusal, whose id in the cookie may be another.
     else if (shared && (again || (isSame && isNew))) jar.write(shared);
     if (!isNew) return;
     confirmed = local.id;
@@ -140,7 +140,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
       guard(shareOpened);
       guard(sync);
     },
-    /** Lets the tag, which looks for the mark next, ask the service when the visitor returns to this page. */
+    /** Sets the mark when the visitor returns to this page, so that the tag asks the service next. */
     returned(): void {
       guard(() => !document.hidden && jar.mayHaveWithdrawn() && mark());
     },
@@ -165,7 +165,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
   };
 };
 
-/** Removes what sharing has stored on this host, after it was turned off. */
+/** Removes the data that sharing has stored on this host, after it was turned off. */
 const clear = (config: TagConfig, jar: Jar): void => {
   guard(jar.remove);
   guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
@@ -189,7 +189,7 @@ export const share = (config: TagConfig, subscribe: (subscriber: () => void) => 
   delete config.share;
   if (jar && hasEnded) {
     const key = `assent:${config.pixel}`;
-    // For the last time: a refusal of another subdomain counts, and an acceptance may have been withdrawn there.
+    // Synchronised a last time: a refusal of another subdomain counts, and an acceptance may have been withdrawn there.
     guard(() => localStorage[key] && (localStorage[key + '='] || jar.read()) && synchronizer({ config, restore }, jar).first());
     clear(config, jar);
   } else if (jar) {

@@ -54,8 +54,8 @@ export interface TagConfig extends BaseConfig {
   /** The corner of the small button that opens the preferences; null if the site has a control of its own. */
   corner: 'bottom-left' | 'bottom-right' | 'top-left' | 'top-right' | null;
   /**
-   * The hosts whose subdomains share one choice, separated by commas: the site's, and its former one while it moves. After a
-   * `-`, they no longer do, and the cookie is removed. A module removes it when it has read the choice.
+   * The hosts whose subdomains share one choice, separated by commas: the site's, and its former one while it moves.
+   * After a `-`, they no longer do, and the cookie is removed. A module deletes this field before it starts the tag.
    */
   share?: string;
 }

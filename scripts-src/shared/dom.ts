@@ -77,7 +77,7 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
     root.adoptedStyleSheets = [sheet];
   } catch (error) {
     // Safari before 16.4 and Firefox before 101 have no constructed style sheets. Browsers without dialogs cannot show
-    // the preferences either: there nobody is asked, and nothing is loaded.
+    // the preferences either: there visitors are not asked, and nothing is loaded.
     if (!window.HTMLDialogElement) throw error;
     root.append(h('style', null, css));
   }

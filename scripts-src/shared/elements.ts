@@ -1,6 +1,6 @@
 import { h } from './dom';
 
-/** The parts of a click that tell who pressed a button. Only a press that stands for a cancelled key has a key. */
+/** The properties of a click that show how a button was pressed. `key` is set only in place of a cancelled key. */
 export type Press = Pick<UIEvent, 'isTrusted' | 'detail'> & { key?: string };
 
 export const button = (label: string, onclick: (event: Press) => void): HTMLElement => h('button', { onclick }, label);

@@ -2,7 +2,7 @@ import { emit } from './events';
 
 type Track = [action: unknown, data: unknown];
 
-/** Calls of `assent('track', …)` are passed on or dropped; in neither mode they are queued. */
+/** Calls of `assent('track', …)` are passed on or dropped. Without a mode, they are queued. */
 type Mode = 'pass' | 'drop' | false | undefined;
 
 /** Bounds the memory if a page tracks in a loop before the visitor has chosen. */

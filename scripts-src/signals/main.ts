@@ -14,7 +14,7 @@ const PAUSE_MS = 50;
 const USUAL_WAIT_MS = 30e3;
 const LONG_PAUSE_MS = 500;
 
-/** How soon vendors are notified of the end of a permission on a page that stays open. */
+/** The interval at which the end of a permission is checked on a page that stays open. */
 const POLL_MS = 5e3;
 
 /** The time in which the answer about an unconfirmed acceptance arrives: the tag loads a module, and waits 8 seconds. */
@@ -27,7 +27,7 @@ const BUILT_IN = 'google';
 let current: Types;
 /** The last signal that each vendor received. */
 const sent = new Map<string, string>();
-/** Until when an answer about the stored acceptance is awaited, by `performance.now()`. Until then nothing is permitted. */
+/** Deadline, by `performance.now()`, for an answer about the stored acceptance. Until then nothing is permitted. */
 let answerUntil: number | undefined;
 
 const notifyVendor = (name: string): void => {
@@ -109,7 +109,7 @@ export const signal = (types: Types, ...about: typeof inForce): void => {
   names = names || vendors();
   if (!hasUnconfirmed(choice, config)) answerUntil = undefined;
   else if (!answerUntil) {
-    // Later questions, such as those of a visitor who returns to the page, do not prolong the wait.
+    // Later requests, such as after the visitor returns to the page, do not extend the deadline.
     answerUntil = performance.now() + ANSWER_MS;
     setTimeout(notifyAll, ANSWER_MS + 1);
   }

@@ -35,7 +35,7 @@ const WORDPRESS: Record<string, string> = {
   marketing: 'ad_storage',
 };
 
-/** The features that Shopify has been asked for. */
+/** Whether Shopify has been asked to load its consent feature. */
 let loadingShopify: boolean | undefined;
 
 export const VENDORS: Record<string, Vendor> = {

@@ -1,6 +1,6 @@
-//! The export of all data of an account: one JSON document per line (NDJSON). It holds no
-//! connection between two pages, so slow readers block nobody, and its last line says that it is
-//! complete.
+//! The export of all data of an account: one JSON document per line (NDJSON). It holds no database
+//! connection between two pages, so slow readers do not exhaust the pool. The last line marks a
+//! complete export.
 
 use std::collections::VecDeque;
 
@@ -65,8 +65,8 @@ struct Export {
     cursor: Cursor,
 }
 
-/// Starts the export of the caller's account. The first lines are written before the response
-/// starts, so that an export that cannot begin is an ordinary error.
+/// Starts the export of the caller's account. The first lines are produced before the response
+/// starts, so that an export that cannot begin returns an ordinary error.
 pub async fn export(infra: &Infra, caller: &Caller) -> Result<Lines> {
     let account_id = caller.account_id().clone();
     let permit = infra.exports.take(&account_id)?;
@@ -156,7 +156,7 @@ impl Export {
 
     async fn events(&self, lines: &mut Vec<u8>, before: Option<Uuid>) -> Result<Cursor> {
         let mut connection = self.infra.pool.acquire().await?;
-        // Recorded when the body is read, because `HEAD` has no effect.
+        // Recorded when the body is read, so that a `HEAD` request records nothing.
         if before.is_none() {
             let (now, kind) = (self.infra.clock.now(), ActivityKind::AccountExported);
             self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
@@ -248,7 +248,7 @@ impl Export {
         let page = readable.into_iter().map(|contact| (contact.position, contact.contact));
         let written = write_page(lines, "contact", Some(&pixel_id), page)?;
         let is_full = lines.len() >= PIECE_BYTES;
-        // A chunk that is not full contains all remaining contacts that may be read.
+        // A chunk that is not full contains all readable contacts of the page.
         Ok(match if is_full { written } else { reached } {
             Some(reached) => Cursor::ContactsAfter(pixel_id, reached),
             None => Cursor::RequestsAfter(pixel_id, None),
@@ -300,7 +300,7 @@ impl Export {
         })
     }
 
-    /// The status has been sent, so the last line contains the failure.
+    /// The status has been sent already, so the failure is reported in the last line.
     fn break_off(&mut self, error: &Error) -> Vec<u8> {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, account_id = %self.account_id, "an export broke off");

@@ -21,12 +21,12 @@ struct Deleted {
     to: String,
     account_id: String,
     at: DateTime<Utc>,
-    /// Kept, because the preferences of the owner are deleted too.
+    /// Stored in the mail, because the preferences of the owner are deleted too.
     #[serde(default)]
     recipient: Recipient,
 }
 
-/// Queues the mail; `None` where none is due.
+/// Queues the mail; `None` where no mail is due.
 pub async fn put(
     connection: &mut PgConnection,
     outbox: &Outbox,

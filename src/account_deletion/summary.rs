@@ -11,10 +11,10 @@ use crate::infra::Infra;
 use crate::pixels::list_pixels;
 use crate::receipts::list_pixels_ever;
 
-/// Larger numbers are not worth the time to count.
+/// Larger numbers would take too long to count.
 pub const MOST_COUNTED: i64 = 100_000;
 
-/// The data of an account. Counts end one above [`MOST_COUNTED`].
+/// The amount of data of an account. Counting stops one above [`MOST_COUNTED`].
 #[derive(Debug, Serialize)]
 pub struct Summary {
     pub hosts: Vec<String>,

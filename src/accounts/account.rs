@@ -12,7 +12,7 @@ pub const CONTACT_CENTS: i64 = 0;
 pub const PIXELS_INCLUDED: i64 = 3;
 pub const CONTACTS_INCLUDED: i64 = 500;
 
-/// The price of a month, as sentences name it.
+/// The monthly price as text, such as "1 USD".
 pub fn monthly_amount() -> String {
     match MONTHLY_CENTS % 100 {
         0 => format!("{} USD", MONTHLY_CENTS / 100),

@@ -31,7 +31,7 @@ pub struct EventPage {
 
 #[derive(Deserialize)]
 pub struct EventQuery {
-    /// The `next_before` of the page before.
+    /// The `next_before` of the previous page.
     pub before: Option<String>,
     pub limit: Option<String>,
 }
@@ -82,16 +82,16 @@ async fn read(
     Ok(EventPage { events, next_before })
 }
 
-/// The events that somebody looks for; all by default.
+/// The criteria of a search for events; the default matches all events.
 #[derive(Clone, Default)]
 pub struct EventFilter {
-    /// Ids begin with their time, so this one bounds the days.
+    /// The smallest event id. Ids begin with their time, so this limits the time of the events.
     pub since: Option<Uuid>,
     pub kinds: Option<Vec<String>>,
     pub actor: Option<String>,
     /// A part of the subject, in lowercase.
     pub text: Option<String>,
-    /// The subjects that people know by a name with this text.
+    /// More subjects to find with `text`: those whose display name contains it.
     pub subjects: Vec<String>,
 }
 

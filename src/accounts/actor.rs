@@ -22,7 +22,7 @@ impl Actor {
     }
 }
 
-/// The form that the account's members see.
+/// The form that is stored in events and shown to the account's members.
 impl fmt::Display for Actor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

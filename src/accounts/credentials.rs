@@ -1,5 +1,5 @@
 //! API keys and signup tokens, generated from the system's random source and stored only as SHA-256.
-//! They have about 256 bits, so a fast hash is enough: no dictionary attack is possible.
+//! They have about 256 bits of entropy, so a fast hash is enough: no dictionary attack is possible.
 
 use std::fmt;
 
@@ -23,14 +23,14 @@ pub const SIGNUP_TOKEN_LIFE: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;
 pub const PREFIX_LEN: usize = 12;
 
-/// The credentials that a capability accepts, as its descriptions name them.
+/// The credentials that a capability accepts, for its descriptions.
 #[derive(Clone, Copy)]
 pub enum Accepts {
     Nothing,
     Key,
     SignupToken,
     SignupTokenOrKey,
-    /// A key, without which the capability does less.
+    /// A key is optional; without a key, the capability does less.
     OptionalKey,
     /// The key of an operator. Everybody else needs no credential.
     OperatorKey,
@@ -205,7 +205,7 @@ pub async fn issue_key_for_signup(
     token: Option<&str>,
     terms: KeyTerms<'_>,
 ) -> Result<ApiKey> {
-    // The lock orders this and a concurrent renewal of the token.
+    // The lock serialises this and a concurrent renewal of the token.
     store::lock_account(connection, account_id).await?;
     let account = account_of_signup_token(connection, now, account_id, token).await?;
     if account.status != Status::Active {

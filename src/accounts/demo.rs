@@ -11,7 +11,7 @@ pub fn account_id() -> AccountId {
     AccountId::from(DEMO_ACCOUNT.to_owned())
 }
 
-/// Creates the demo account unless it exists. Without a key and a valid address, nobody can take it over.
+/// Creates the demo account unless it exists. It has no key and no valid address, so nobody can take it over.
 pub async fn open(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<()> {
     let account_id = account_id();
     let new = NewAccount::unlimited(&account_id, "demo", "Demo", now);

@@ -99,7 +99,7 @@ pub struct EventView {
     /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
-    // Text, because nodes of a later version may have more kinds.
+    // A string, because nodes of a later version may store kinds that this version does not know.
     pub kind: String,
     /// A key's prefix, a member's address, the grant of an app, `signup token`, `operator`, `payment provider` or
     /// `service`.

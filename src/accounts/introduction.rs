@@ -1,5 +1,5 @@
-//! The introduction of an account in mails. Anybody can sign up with any address, so a display name
-//! is a stranger's text, which is shown only if it looks like a name.
+//! The details by which mails and pages identify an account. Anybody can sign up with any address, so a
+//! display name is untrusted text, which is shown only if it looks like a name.
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ use crate::infra::templates::Message;
 use crate::types::ids::AccountId;
 
 const MAX_CHARACTERS: usize = 40;
-/// Longer names exist, but are omitted, because sentences look the same.
+/// Longer names exist, but are not shown, because they cannot be told from sentences.
 const MAX_WORDS: usize = 4;
 
-/// Letters with few marks, spaces, apostrophes, hyphens, and dots that end a word: nothing becomes a link.
+/// Letters with few marks, spaces, apostrophes, hyphens, and dots that end a word, so that mail programs show no link.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\p{L}\p{M}{0,3}|[ '’-]|\.(?: |$))+$").expect("a valid expression")
 });

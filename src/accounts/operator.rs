@@ -87,13 +87,13 @@ pub async fn unlimited_key(
         }
     };
     let key = operators_key(&mut transaction, now, &account_id).await?;
-    // A node sends the mail. Commands may run without the secrets that encrypt mails.
+    // A node sends the mail. It is skipped if the command runs without the secrets that encrypt mails.
     if !infra.config.receipt_secrets.is_empty() {
         let (details, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
         let (outbox, clock) = (&infra.outbox, &infra.clock);
         safety::put_new_key(&mut transaction, outbox, clock, &account_id, details, actor).await?;
     }
-    // The changed plan can end a pause of resolution.
+    // Nodes drop their cached data, because the new plan can end a pause of resolution.
     infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await?;
     Ok(key)
 }
@@ -119,7 +119,7 @@ pub async fn revoke_key(
     let unknown = || OperatorError::NoSuchPrefix(prefix.to_owned());
     let mut transaction = pool.begin().await?;
     let account_id = store::find_key_owner(&mut transaction, prefix).await?.ok_or_else(unknown)?;
-    // The lock orders this with concurrent issues and revocations.
+    // The lock serialises this with issuing a key and with other revocations.
     store::lock_account(&mut transaction, &account_id).await?.ok_or_else(unknown)?;
     let now = clock.now();
     store::update_key_revoked(&mut transaction, prefix, now).await?;
@@ -138,7 +138,7 @@ async fn note(
     events::note(connection, now, account_id, &Actor::Operator, kind, subject).await
 }
 
-/// The id by which a command names an account.
+/// Parses the account id that was given to a command.
 pub fn id_of(text: &str) -> std::result::Result<AccountId, OperatorError> {
     AccountId::parse(text).ok_or_else(|| OperatorError::NoSuchAccount(text.to_owned()))
 }
@@ -220,8 +220,8 @@ pub struct ChangedEmail {
     pub mails: usize,
 }
 
-/// Gives an account, named by its id or its address, another address. Sessions, codes and sign-ins of both
-/// addresses end, and both mailboxes are notified.
+/// Changes the address of an account, which is given by its id or its address. Sessions, codes and sign-ins of
+/// both addresses end, and both mailboxes are notified.
 pub async fn change_email(
     infra: &Infra,
     account: &str,

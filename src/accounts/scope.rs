@@ -36,21 +36,21 @@ impl Needs for Reads {
     const SCOPES: &'static [Scope] = Scope::ALL;
 }
 
-/// Reads the account itself, its keys and its payments.
+/// Required to read the account itself, its keys and its payments.
 pub struct Oversees;
 
 impl Needs for Oversees {
     const SCOPES: &'static [Scope] = &[Scope::Full, Scope::Read];
 }
 
-/// Makes changes that can be undone.
+/// Required for changes that can be undone.
 pub struct Operates;
 
 impl Needs for Operates {
     const SCOPES: &'static [Scope] = &[Scope::Full, Scope::Operate];
 }
 
-/// Deletes, pays, or grants access.
+/// Required to delete, to pay, or to grant access.
 pub struct Governs;
 
 impl Needs for Governs {

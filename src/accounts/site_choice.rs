@@ -7,10 +7,10 @@ use super::store::sites::count_own_pixels;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::types::ids::{AccountId, PixelId};
 
-/// Pixels of one list, as for a webhook.
+/// The maximum number of pixels in a list, the same as for a webhook.
 pub const MOST_SITES: usize = 100;
 
-/// Checks the list of pixels; all sites without one. Another account's pixel is not found.
+/// Checks the list of pixels and returns the sites; without a list, all sites. Fails for another account's pixel.
 pub async fn chosen(
     connection: &mut PgConnection,
     account_id: &AccountId,

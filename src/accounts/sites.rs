@@ -1,7 +1,7 @@
 use crate::error::{Error, Result};
 
-/// The sites that a key or a member may use: all of the account, or those of some pixels. Pixels that are
-/// gone stay listed, so that a restriction never becomes wider.
+/// The sites that a key or a member may use: all of the account, or those of some pixels. Deleted pixels
+/// stay listed, so that a restriction never becomes wider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sites(Option<Vec<String>>);
 
@@ -29,7 +29,7 @@ impl Sites {
         self.0.as_deref()
     }
 
-    /// Refuses who may use some sites only, for what concerns the account as a whole.
+    /// Refuses a restricted caller, for operations on the account as a whole.
     pub fn require_all(&self) -> Result<()> {
         self.are_all().then_some(()).ok_or(Error::RestrictedToSites)
     }

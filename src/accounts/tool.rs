@@ -5,7 +5,7 @@ pub struct Tool {
     /// States when an agent should choose the tool, and how to continue after it.
     pub description: &'static str,
     pub is_read_only: bool,
-    /// Whether it changes or deletes what is stored, rather than only adding to it.
+    /// Whether it changes or deletes stored data, rather than only adding to it.
     pub is_destructive: bool,
     /// Whether a repeated call has no further effect.
     pub is_idempotent: bool,

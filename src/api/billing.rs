@@ -112,7 +112,7 @@ refusals!(SuccessRefusals: [Infra] SessionIdRequired, CheckoutNotConfigured, Too
 #[get("/v1/checkout/success")]
 async fn success(app: &State<App>, client: Client<'_>, query: Query, head: IsHead) -> Result<Page> {
     client.admit(Limit::Checkouts)?;
-    // Mail scanners and previews of links ask for the head: nobody has returned from the payment.
+    // Mail scanners and link previews send HEAD requests, which do not mean that a person has returned from paying.
     let settle = !head.0;
     Ok(match complete_checkout(&app.billing, query.get("session_id"), settle).await? {
         Return::Paid => paid_page(),
@@ -195,7 +195,7 @@ pub struct EventReceived {
 /// Events have a few KiB; an invoice with many lines has more.
 type EventBody = Body<1024>;
 
-/// The signature header: by the provider's own name, else by the neutral one.
+/// The signature header, under the provider's own name or else under the neutral one.
 struct SignatureHeader<'r>(Option<&'r str>);
 
 #[rocket::async_trait]

@@ -41,7 +41,7 @@ described_routes![
     erase of EraseContact: [OfferedMethod, Infra],
 ];
 
-/// Text that is sent while it is made.
+/// A text that is streamed.
 type ContactsText = Either<ListedText, Csv>;
 
 /// Read contacts, by cursor or by day

@@ -1,4 +1,4 @@
-//! HTTP routes that erase visitors, and of those who ask for it.
+//! HTTP routes for the erasure of visitors, and for erasure requests.
 
 use rocket::http::Status;
 use rocket::response::status::Custom;

@@ -1,5 +1,5 @@
-//! Whether the service is well: it reaches the database by the ways that visitors' choices take, and the
-//! database stores what is written.
+//! The health check: the service reaches the database by the same paths as visitors' choices, and the
+//! database accepts writes.
 
 use rocket::{State, get};
 use schemars::JsonSchema;

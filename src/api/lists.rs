@@ -45,7 +45,7 @@ impl List for ConsentLog {
     }
 }
 
-/// Lists whose pages end before an id.
+/// Lists whose next page is requested with the parameter `before`.
 macro_rules! before {
     ($($list:ty),+ $(,)?) => {
         $(impl List for $list {

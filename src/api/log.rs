@@ -1,5 +1,4 @@
-//! HTTP routes of the public log: what its clients read, in the forms that they know
-//! (c2sp.org/tlog-tiles).
+//! HTTP routes of the public log, in the formats of c2sp.org/tlog-tiles.
 
 use std::convert::Infallible;
 use std::io::Cursor;
@@ -21,9 +20,9 @@ use crate::infra::limits::per_client::{Client, Limit};
 
 described_routes![checkpoint, log_policy, entries, tile, later_log];
 
-/// Soon another one.
+/// For files that soon change.
 const FOR_SECONDS: &str = "public, max-age=5";
-/// The content of an address never changes.
+/// For files that never change.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
 enum LogFile {
@@ -167,13 +166,13 @@ async fn later_log(
     part: Rest,
 ) -> Result<LogFile> {
     client.admit(Limit::LogReads)?;
-    // The first has no number in its address, and no number has two spellings.
+    // The first log has no number in its address. A number has exactly one valid spelling.
     let later = number.parse().ok().filter(|later: &u32| *later > 1 && later.to_string() == number);
     let parts = part.0.splitn(3, '/').collect::<Vec<_>>();
     read(app, later.unwrap_or_default(), &parts).await
 }
 
-/// Reads a part of the log with this number, which is the only one that is served.
+/// Reads a part of the log with this number. Fails unless it is the current log, the only one that is served.
 async fn read(app: &App, number: u32, part: &[&str]) -> Result<LogFile> {
     app.log.verifier()?;
     if app.log.number() != number {

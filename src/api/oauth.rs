@@ -188,7 +188,7 @@ impl ProtocolError {
     }
 }
 
-/// An answer in the form of the protocol. What the service itself refuses is a problem document.
+/// An answer in the format of the protocol. Errors of the service itself are problem documents.
 struct Answer<T> {
     status: u16,
     result: Result<T, Failure>,

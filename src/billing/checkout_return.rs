@@ -13,7 +13,7 @@ pub enum Return {
     Unanswered,
 }
 
-/// Settles the session with which a person returns; has no effect when `settle` is false.
+/// Settles the session from which a person returns; only reads its state when `settle` is false.
 pub async fn complete_checkout(
     billing: &Billing,
     session_id: Option<&str>,

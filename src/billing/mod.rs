@@ -1,6 +1,6 @@
-//! Billing: prices, hosted checkout, and the events of the payment provider. Only the provider
-//! knows what is paid. Success page and webhook both ask it and store the same facts, so order,
-//! repetition and loss of events do not matter.
+//! Billing: prices, hosted checkout, and the events of the payment provider. The provider is the
+//! only source for the state of payments. Success page and webhook both query it and store the same
+//! facts, so order, repetition and loss of events do not matter.
 
 pub mod cancelling;
 pub mod checkout;

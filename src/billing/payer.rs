@@ -28,7 +28,7 @@ pub fn refusals() -> Vec<Error> {
     own.into_iter().chain(KeyAttempts::refusals()).collect()
 }
 
-/// The account of the credentials. A signup token takes precedence over a key; a failed key is counted.
+/// Finds the account of the credentials. A signup token takes precedence over a key; a failed key is counted.
 pub async fn identify_payer(
     accounts: &Accounts,
     credentials: &Credentials,

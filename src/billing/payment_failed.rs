@@ -23,8 +23,8 @@ struct Failed {
     next_attempt_at: Option<DateTime<Utc>>,
 }
 
-/// Handles a failed payment. As with every event, the provider is asked for the current state. Does
-/// nothing where no mail can be sent.
+/// Handles a failed payment. As with every event, the current state is queried from the provider.
+/// Does nothing where no mail can be sent.
 pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()> {
     let (Some(invoice_id), Some(subscription_id)) = (event.id(), event.subscription()) else {
         return Ok(());
@@ -42,7 +42,7 @@ pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()
     let Some(account_id) = subscriber.or_else(|| event.account()) else { return Ok(()) };
     let Some(invoice) = stripe.find_invoice(invoice_id).await? else { return Ok(()) };
     let subscription = stripe.find_subscription(subscription_id).await?;
-    // A person in checkout sees the failure there.
+    // No mail for the first payment of a subscription: the checkout page shows its failure.
     if !invoice.is_open() || !subscription.is_some_and(|found| found.is_running()) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ async fn notify(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result
     Ok(())
 }
 
-/// A separate task, so that the provider does not wait for the mail.
+/// Sends the mail in a separate task, so that the provider's webhook request is answered without delay.
 fn send(infra: &Infra, mail: ClaimedMail) {
     infra.spawn(|infra| async move {
         let rendered = rendered(&infra, &mail).await;

@@ -34,7 +34,7 @@ struct SubscriptionFacts {
 
 enum Payment {
     Until(DateTime<Utc>),
-    /// Through this session, for a period that the provider does not report.
+    /// Paid through this session, for a period whose end the provider does not report.
     ForOneMonth(ProviderId),
 }
 
@@ -87,7 +87,7 @@ impl Settlement {
     pub async fn record(&self, infra: &Infra) -> Result<bool> {
         let now = infra.clock.now();
         let mut transaction = infra.pool.begin().await?;
-        // Every report locks the account's row first, which serialises concurrent ones.
+        // The lock on the account's row serialises concurrent reports.
         if lock_account(&mut transaction, &self.account_id).await?.is_none() {
             return Ok(false);
         }
@@ -111,7 +111,7 @@ impl Settlement {
         let mut invalidation = Invalidation::none();
         if let Some(paid_until) = paid_until {
             let account_id = &self.account_id;
-            // A payment replaces the confirmation; a suspension stays.
+            // A payment activates an account without confirmation of its address, but ends no suspension.
             let activated = update_activated(&mut transaction, account_id).await?;
             let paid = store::update_account_paid(&mut transaction, account_id, paid_until).await?;
             if activated || paid {

@@ -104,7 +104,7 @@ pub async fn update_subscription_ended(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Returns when the session was first seen paid: now, or earlier.
+/// Returns the time when the session was first found to be paid: now, or earlier.
 pub async fn upsert_paid_checkout(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -131,8 +131,8 @@ pub struct CheckoutAttempt {
     pub started_at: DateTime<Utc>,
 }
 
-/// Returns the account's attempt, or a new one with this key. One statement, so that an attempt
-/// that is given up concurrently cannot be missed.
+/// Returns the account's attempt, or a new one with this key. It is a single statement, so that a
+/// concurrent deletion of the attempt cannot leave the caller without one.
 pub async fn find_or_insert_attempt(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -200,7 +200,7 @@ pub async fn has_failed_invoice(
     Ok(found)
 }
 
-/// Records the mail about a failed payment; `false` when it was recorded before.
+/// Records that a mail about a failed payment is due; `false` when it was recorded before.
 pub async fn insert_failed_invoice(
     connection: &mut PgConnection,
     invoice_id: &str,

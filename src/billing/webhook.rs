@@ -1,5 +1,5 @@
-//! Handling of the payment provider's events. An event only triggers a query: events come late,
-//! twice and in any order, so the object is read again from the provider.
+//! Handling of the payment provider's events. They arrive late, repeatedly and in any order, so an
+//! event only triggers a query of the object's current state.
 
 use sqlx::PgPool;
 
@@ -47,7 +47,7 @@ pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
     }
 }
 
-/// While the payment is pending, only the subscription is stored; its first `invoice.paid` follows.
+/// While the payment is pending, only the subscription is stored; `invoice.paid` follows later.
 async fn checkout_completed(infra: &Infra, stripe: &Stripe, event: Session) -> Result<()> {
     let account_id = event.account().ok_or(Error::EventMissingAccount)?;
     let found = stripe.find_session(&event.id).await?.ok_or(ProviderError::Refused)?;
@@ -59,7 +59,7 @@ async fn checkout_completed(infra: &Infra, stripe: &Stripe, event: Session) -> R
     }
 }
 
-/// A paid period. Invoices of other products' subscriptions are ignored without asking the provider.
+/// Stores a paid period. Invoices of other products' subscriptions are ignored without querying the provider.
 async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Result<()> {
     let Some(subscription_id) = invoice.subscription().cloned() else { return Ok(()) };
     let subscriber = {
@@ -78,7 +78,7 @@ async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Resul
     Ok(())
 }
 
-/// An ended subscription. The paid period remains.
+/// Stores the end of a subscription. The account stays paid until the end of the paid period.
 async fn subscription_deleted(pool: &PgPool, clock: &Clock, subscription: Named) -> Result<()> {
     settlement::end_subscription(pool, clock, &subscription.id).await
 }

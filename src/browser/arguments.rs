@@ -17,7 +17,7 @@ const COMMON: &[&str] = &[
     "--remote-debugging-pipe",
     "--no-first-run",
     "--no-default-browser-check",
-    // The end of a page runs its handlers instead of freezing it.
+    // Pages run their unload handlers instead of being frozen in the back/forward cache.
     "--disable-back-forward-cache",
     "--disable-background-networking",
     "--disable-breakpad",
@@ -37,13 +37,13 @@ const COMMON: &[&str] = &[
     "--password-store=basic",
     // Reports are sent within the observation instead of after a minute.
     "--short-reporting-delay",
-    // The browser uses the last list only: that of a script named by `--browser` replaces this one.
+    // The browser uses only the last such list: one that a script named by `--browser` adds replaces this one.
     "--disable-features=AutofillServerCommunication,BackForwardCache,MediaRouter,OptimizationHints,Translate",
     "--window-size=1280,900",
 ];
 
-/// The preferences of a new profile, which hold whatever the list of features is. With the password manager or one kind
-/// of autofill, the browser asks a server about the fields of forms, which its network log ascribes to the page.
+/// The preferences of a new profile, which apply even if the list of features is replaced. With the password manager or
+/// autofill, the browser asks a server about form fields, and its network log attributes that to the page.
 pub const PREFERENCES: &str = r#"{
     "autofill": {"credit_card_enabled": false, "profile_enabled": false},
     "credentials_enable_service": false,
@@ -52,7 +52,7 @@ pub const PREFERENCES: &str = r#"{
 
 const GPC_FEATURES: &str = "--enable-features=GlobalPrivacyControl,GlobalPrivacyControlForce";
 
-/// Nothing passes the proxy by: neither loopback addresses nor look-ups of names, UDP or WebRTC.
+/// Nothing bypasses the proxy: neither loopback connections, nor name lookups, UDP or WebRTC.
 const PROXIED: [&str; 5] = [
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",

@@ -15,7 +15,7 @@ const MAX_RECEIVED: u64 = 512 << 20;
 const MAX_PROCESSES: usize = 200;
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Returns once a profile's browser exceeds the bounds, with a sentence about it. Notes its waits.
+/// Returns a sentence once a profile's browser exceeds a limit. Also records the waits of its processes.
 pub async fn exceeded(waits: &Arc<Waits>, received: impl Fn() -> u64) -> String {
     loop {
         sleep(EVERY).await;
@@ -42,7 +42,7 @@ pub async fn exceeded(waits: &Arc<Waits>, received: impl Fn() -> u64) -> String 
     }
 }
 
-/// Deeper folders are not a browser's.
+/// Browsers do not create deeper folders.
 const MAX_DEPTH: u32 = 12;
 
 fn size(folder: &Path, depth: u32) -> u64 {

@@ -10,16 +10,16 @@ use super::guard::Guard;
 use super::processes;
 use super::user::{BrowserUser, is_open_to_all};
 
-/// The longest folder for profiles, in bytes. The path of the socket that Chromium makes in a profile is up to
-/// 73 bytes longer, and may have 107.
+/// Maximum length of the parent folder's path, in bytes. The path of the socket that Chromium creates in a profile is
+/// up to 73 bytes longer, and must not exceed 107 bytes.
 const MAX_PARENT: usize = 26;
 
-/// A file system in memory. A browser syncs a new profile some hundred times, and a database on the same disk
-/// would wait for that.
+/// A file system in memory. A browser syncs a new profile some hundred times, which would delay a database on the same
+/// disk.
 const IN_MEMORY: &str = "/dev/shm";
 const ROOM: u64 = 2 << 30;
 
-/// Removed with everything that runs in it when dropped, and by its [`Guard`] when this program is killed.
+/// A folder that is removed, with its processes, when dropped or, by its [`Guard`], when this program is killed.
 pub struct RunFolder {
     path: PathBuf,
     user: Option<BrowserUser>,
@@ -57,7 +57,7 @@ impl RunFolder {
         self.user
     }
 
-    /// A new folder that belongs to the browser's user, with preferences.
+    /// Creates a folder that belongs to the browser's user, with preferences.
     pub fn profile(&self, name: &str) -> io::Result<PathBuf> {
         let profile = self.path.join(name);
         fs::DirBuilder::new().mode(0o700).create(&profile)?;
@@ -85,7 +85,7 @@ fn guarded(path: &Path, is_shared: bool) -> io::Result<(PathBuf, Guard)> {
     Ok((path, guard))
 }
 
-/// Whether profiles may be there, and programs beside them.
+/// Whether a folder has enough space for profiles, is writable, and allows executing programs.
 #[cfg(target_os = "linux")]
 fn has_room(folder: &Path) -> bool {
     use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};

@@ -11,7 +11,7 @@ use super::processes::clear;
 
 pub const COMMAND: &str = "watch-guard";
 
-/// Its standard input is a pipe that only this process holds, so that any end of this process closes it.
+/// Its standard input is a pipe that only this process holds, so it closes however this process ends.
 pub struct Guard(Child);
 
 impl Guard {
@@ -23,7 +23,7 @@ impl Guard {
     }
 }
 
-/// The program that runs now, even if its file was replaced since.
+/// The running program, even if its file has been replaced.
 pub fn program() -> io::Result<PathBuf> {
     let linux = PathBuf::from("/proc/self/exe");
     if linux.exists() { Ok(linux) } else { std::env::current_exe() }
@@ -36,7 +36,7 @@ impl Drop for Guard {
     }
 }
 
-/// Waits for the end of the program that started this one, then clears the folder. Ignores all signals.
+/// Waits until the program that started this one ends, then clears the folder. Blocks all signals.
 pub fn guard(folder: &Path) {
     let _ = SigSet::all().thread_block();
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());

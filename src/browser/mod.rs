@@ -1,5 +1,5 @@
-//! A browser (Chromium) of this program: its process, its network log, and the DevTools protocol. The addresses of
-//! consent tags are here because the DevTools client notes the scripts that have one.
+//! Controls a Chromium browser: its process, its network log, and the DevTools protocol. The addresses of consent tags
+//! are here because the DevTools client records the scripts with such addresses.
 
 mod arguments;
 pub mod bounds;

@@ -15,7 +15,7 @@ pub fn read(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether the browser ended because the machine gives it no sandbox.
+/// Whether the browser ended because the machine provides no sandbox.
 pub fn lacks_sandbox(text: &str) -> bool {
     ["No usable sandbox", "The SUID sandbox helper", "Failed to move to new namespace"]
         .iter()

@@ -16,28 +16,28 @@ use crate::browser::devtools::{CallError, Connection, Events};
 use crate::browser::net_log;
 
 const START: Duration = Duration::from_secs(50);
-/// A browser without a processor of its own ends slowly.
+/// Long, because a browser on a busy machine exits slowly.
 const END: Duration = Duration::from_secs(12);
 /// The process that writes the network log ends after the browser.
 const LOG_END: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(10);
 
-/// The pipes of the protocol are the file descriptors 3 and 4. Out of memory, the machine ends the browser first.
+/// The protocol uses file descriptors 3 and 4. When memory runs out, the kernel kills the browser first.
 const LAUNCH: &str = "ulimit -c 0; ulimit -f 1048576; \
     { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; \
     exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
 
-/// Variables of this program that a browser must not see, by parts of their names.
+/// Environment variables whose names contain one of these texts are not passed to the browser.
 const SECRET: [&str; 8] =
     ["KEY", "SECRET", "TOKEN", "PASSWORD", "CREDENTIAL", "DATABASE", "SMTP", "TIMESTAMP_URL"];
 
 pub enum StartError {
-    /// The machine gives it no sandbox.
+    /// The machine provides no sandbox.
     NoSandbox,
     Other(String),
 }
 
-/// A browser that answers. Killed when dropped.
+/// A running browser, which is killed when dropped.
 pub struct Browser {
     child: Child,
     group: Option<Pid>,
@@ -112,7 +112,7 @@ pub fn log_file(profile: &Path) -> PathBuf {
     profile.join("net.json")
 }
 
-/// The first answer of a browser, which starts slowly on a busy machine. `None` if it ended.
+/// The first answer of a browser. Calls are repeated, because it starts slowly on a busy machine. `None` if it ended.
 async fn version(connection: &Connection) -> Option<serde_json::Value> {
     loop {
         match connection.call(None, "Browser.getVersion", serde_json::json!({})).await {

@@ -13,8 +13,8 @@ use nix::unistd::{Pid, getpid};
 const ROUNDS: u32 = 100;
 const ROUND: Duration = Duration::from_millis(20);
 
-/// The processes below `/proc` whose arguments or environment name something in the folder, except this one
-/// and its guard. Empty on systems without `/proc`.
+/// The processes in `/proc` whose arguments or environment name a path in the folder, except this one and its guard.
+/// Empty on systems without `/proc`.
 pub fn in_folder(folder: &Path) -> Vec<Pid> {
     let mut needle = folder.as_os_str().as_bytes().to_owned();
     needle.push(b'/');
@@ -30,7 +30,7 @@ pub fn in_folder(folder: &Path) -> Vec<Pid> {
     .collect()
 }
 
-/// The memory of processes in bytes, without that of files. None on systems without `/proc`.
+/// The memory of processes in bytes, without file-backed memory. Zero on systems without `/proc`.
 pub fn memory(processes: &[Pid]) -> u64 {
     let used = processes.iter().map(|id| {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
@@ -61,7 +61,7 @@ pub fn kill_all_in(folder: &Path) {
     }
 }
 
-/// Kills what runs in a folder, and removes it.
+/// Kills the processes in a folder, and removes the folder.
 pub fn clear(folder: &Path) {
     kill_all_in(folder);
     // A process that was just killed may still have created a file.

@@ -53,7 +53,7 @@ fn is_reachable(program: &Path) -> bool {
     is_readable && program.parent().is_some_and(is_open_to_all)
 }
 
-/// A copy of a script that only root can read, for the browser's user.
+/// Copies a script that only root can read, so that the browser's user can run it.
 fn copied(program: &Path, folder: &RunFolder) -> Result<PathBuf, String> {
     let unreadable =
         || format!("{} cannot be read by the user as whom the browser runs", program.display());

@@ -11,7 +11,7 @@ pub const MAX_URL: usize = 4000;
 pub struct Site(String);
 
 impl Site {
-    /// The site of a host as it stands in a URL, without port.
+    /// The site of a host as it is written in a URL, without port.
     pub fn of_host(host: &str) -> Self {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
@@ -33,7 +33,7 @@ pub fn host_of(url: &str) -> Option<String> {
     })
 }
 
-/// As much of an address as is kept.
+/// Truncates an address to `MAX_URL` characters.
 pub fn shortened(url: &str) -> &str {
     url.char_indices().nth(MAX_URL).map_or(url, |(end, _)| &url[..end])
 }
@@ -42,7 +42,7 @@ pub fn without_fragment(url: &str) -> &str {
     url.split('#').next().unwrap_or(url)
 }
 
-/// Whether a host is this host or below it.
+/// Whether `host` is `parent` or one of its subdomains.
 pub fn is_within(host: &str, parent: &str) -> bool {
     host.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }

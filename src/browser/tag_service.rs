@@ -1,4 +1,4 @@
-//! The service whose tag is on a page, and which of its addresses are exempt.
+//! The service whose tag is on a page, and those of its addresses that need no consent.
 
 use serde::Deserialize;
 use url::Url;
@@ -56,7 +56,7 @@ impl Service {
     }
 
     /// Whether the address is the tag, one of its modules, a policy or notice, or a visitor route of consent, without
-    /// other parameters than they have.
+    /// parameters that these do not have.
     pub fn is_exempt(&self, url: &str) -> bool {
         let Ok(url) = Url::parse(url) else { return false };
         let path = url.path();
@@ -70,7 +70,7 @@ impl Service {
         known.is_some_and(|(_, parameters)| has_only(&url, parameters))
     }
 
-    /// Whether the address belongs to identification, which needs consent like any other.
+    /// Whether the address belongs to identification, which needs consent.
     pub fn is_identification(url: &str) -> bool {
         let Ok(url) = Url::parse(url) else { return false };
         let path = url.path();
@@ -80,8 +80,7 @@ impl Service {
     }
 }
 
-/// Patterns for the addresses of a service that is out of reach: all of its host, but on its own pages only those
-/// of the tag.
+/// URL patterns that block a service: all addresses of its host, but only those of the tag if the page is on that host.
 pub fn blocked_patterns(service: &str, page: &str) -> Vec<String> {
     let of_tag = ["/px/*", "/v1/*"].into_iter().map(str::to_owned);
     let of_modules = TAG_MODULES.iter().map(|module| format!("{module}*"));
@@ -95,21 +94,21 @@ pub fn blocked_patterns(service: &str, page: &str) -> Vec<String> {
     patterns.collect()
 }
 
-/// Whether a text is no longer than this, and has letters, digits and these other characters only.
+/// Whether a text has at most `most` bytes, and contains only letters, digits and the characters `others`.
 fn is_word(text: &str, most: usize, others: &[u8]) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || others.contains(&byte);
     text.len() <= most && text.bytes().all(is_known)
 }
 
-/// Whether a text is a version such as `6.9-beta1`: a number, and perhaps more after a sign. A `+` in an address stands
-/// for a space.
+/// Whether a text is a version such as `6.9-beta1`: a number, perhaps with a suffix after a sign. A `+` in an address
+/// is decoded to a space.
 fn is_version(text: &str) -> bool {
     let rest = text.trim_start_matches(|character: char| character.is_ascii_digit());
     let is_of_number = !rest.starts_with(|character: char| character.is_ascii_alphabetic());
     is_of_number && is_word(text, MAX_NUMBER, b".-_+ ")
 }
 
-/// Whether a parameter of a script is its language, a version, or a time that makes the address unique.
+/// Whether a parameter of a script is a language, a version, or a time that bypasses caches.
 fn is_of_script(name: &str, value: &str) -> bool {
     let is_number = |text: &str| {
         text.len() <= MAX_NUMBER && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -135,7 +134,7 @@ fn tag_name(path: &str) -> Option<&str> {
     path.strip_prefix("/px/")?.strip_suffix(".js").filter(|name| is_name(name))
 }
 
-/// Whether the address has the form of a consent tag's. Only its text says that it is one: [`is_consent_tag`].
+/// Whether the address has the form of a consent tag's. [`is_consent_tag`] checks the text, too.
 pub fn is_tag(url: &str) -> bool {
     pixel_of(url).is_some()
 }
@@ -145,8 +144,7 @@ pub fn pixel_of(url: &str) -> Option<String> {
     tag_name(url.path()).map(str::to_owned)
 }
 
-/// Whether a tag of this name is one of a pixel that has these names, or its test tag. Without names every pixel is
-/// wanted.
+/// Whether a tag's name is one of the pixel's names or its test id. If `pixels` is empty, every pixel is wanted.
 pub fn is_wanted(name: &str, pixels: &[String]) -> bool {
     let tested = name.strip_prefix("test_").unwrap_or(name);
     pixels.is_empty() || pixels.iter().any(|pixel| pixel == name || pixel == tested)
@@ -163,14 +161,14 @@ struct Configuration {
 
 /// The configuration at the end of a script.
 fn configuration(text: &str) -> Option<Configuration> {
-    // The quotation marks of texts inside the configuration are escaped.
+    // Quotation marks in texts inside the configuration are escaped, so only its start can match.
     let at = text.rfind("({\"")?;
     let values = serde_json::Deserializer::from_str(&text[at + 1..]);
     values.into_iter::<Configuration>().next()?.ok()
 }
 
-/// Whether a script is a consent tag of the host that it came from, by the configuration at its end. Any script can
-/// have an address such as `/px/name.js`.
+/// Whether a script is a consent tag of the host that it came from, by the configuration at its end. The address proves
+/// nothing, because any script can be named `/px/name.js`.
 pub fn is_consent_tag(url: &str, text: &str) -> bool {
     let Some(found) = configuration(text) else { return false };
     let host = host_of(url);
@@ -183,7 +181,7 @@ pub fn purposes_of(text: &str) -> Vec<String> {
     asked.into_iter().filter(|name| is_purpose(name)).take(MAX_PURPOSES).collect()
 }
 
-/// Whether a text has the form of a purpose. Services of later versions may have others than this one.
+/// Whether a text has the form of a purpose. Later versions of the service may have other purposes than this one.
 pub fn is_purpose(name: &str) -> bool {
     name.len() <= MAX_PURPOSE && is_name(name)
 }

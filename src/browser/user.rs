@@ -1,4 +1,4 @@
-//! The user as whom the browser runs: never root.
+//! The user account under which the browser runs: never root.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ pub struct BrowserUser {
 }
 
 impl BrowserUser {
-    /// `Ok(None)` where watch is not run by root; the browser then runs as the same user.
+    /// `Ok(None)` if watch is not run by root; the browser then runs as the same user.
     pub fn find() -> Result<Option<Self>, String> {
         if !geteuid().is_root() {
             return Ok(None);

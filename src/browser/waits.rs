@@ -1,4 +1,4 @@
-//! The time that a browser was ready to run and had no processor.
+//! Measures how long a browser was ready to run without a processor.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,8 +23,8 @@ struct Known {
 }
 
 impl Known {
-    /// Adds the longest wait of a process since the last time. Processes that wait for each other's work wait
-    /// one after the other, and those that wait at the same time lose this time once.
+    /// Adds the longest wait of one process since the last time. Waits of several processes at the same time delay the
+    /// browser only once.
     fn add(&mut self, now: HashMap<Pid, Duration>) {
         let before = |id: &Pid| self.waits.get(id).copied().unwrap_or_default();
         let since = now.iter().map(|(id, wait)| wait.saturating_sub(before(id))).max();
@@ -42,7 +42,7 @@ impl Waits {
         &self.profile
     }
 
-    /// Notes the waits so far. Returns the processes that run.
+    /// Records the waits so far. Returns the running processes.
     pub fn note(&self) -> Vec<Pid> {
         let running = processes::in_folder(&self.profile);
         let waits = running.iter().filter_map(|&id| Some((id, wait(id)?)));
@@ -51,18 +51,18 @@ impl Waits {
         running
     }
 
-    /// The time that was lost until it was noted last.
+    /// The total time that was lost, as of the last [`Self::note`].
     pub fn lost(&self) -> Duration {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).lost
     }
 }
 
-/// The wait of a process's main thread so far. `None` on systems that do not count it.
+/// The wait of a process's main thread so far. `None` on systems that do not report it.
 fn wait(id: Pid) -> Option<Duration> {
     waited(&fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?)
 }
 
-/// The second number of `schedstat`: nanoseconds on a queue.
+/// The second number of `schedstat`: nanoseconds on a run queue.
 fn waited(text: &str) -> Option<Duration> {
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
@@ -83,7 +83,7 @@ mod tests {
         // Process 2 has waited longer this time, and process 3 is new.
         known.add(waits(&[(1, 310), (2, 350), (3, 40)]));
         assert_eq!(known.lost, ms(550));
-        // Another process has got the number of one that ended.
+        // The id of a process that ended was reused.
         known.add(waits(&[(2, 20)]));
         assert_eq!(known.lost, ms(550));
         known.add(waits(&[]));

@@ -22,8 +22,8 @@ const RECEIPT_SECRET: &str = "receipt-secret";
 const LOG_KEY: &str = "log-key";
 const LOG_STATE: &str = "log-checkpoint";
 
-/// The time limit for connections that are still in use: by a statement that waits for a lock, or
-/// by a search for a failed database.
+/// Timeout for closing the pool. A connection may still be in use by a statement that waits for a
+/// lock, or by an attempt to reach a failed database.
 const LAST_USE: Duration = Duration::from_secs(3);
 
 pub struct Database {
@@ -32,12 +32,12 @@ pub struct Database {
 }
 
 impl Database {
-    /// For the service, which must be the only one with an embedded database.
+    /// Opens the database for the service. Only one service may use an embedded database.
     pub async fn open_for_service(config: Config) -> Result<(Self, Config), Failure> {
         Self::open(config, false).await
     }
 
-    /// For a command: an embedded database may be in use by a running service.
+    /// Opens the database for a command. A running service may be using the same embedded database.
     pub async fn open_for_command(config: Config) -> Result<(Self, Config), Failure> {
         Self::open(config, true).await
     }
@@ -69,8 +69,8 @@ impl Database {
         Ok((Self { postgres, embedded: Some(embedded) }, config))
     }
 
-    /// The database of `DATABASE_READ_URL`, if it is set. An unreachable one does not prevent the
-    /// start, because only reads that tolerate stale data use it.
+    /// The database of `DATABASE_READ_URL`, if it is set. It may be unreachable at the start, because
+    /// only reads that tolerate stale data use it.
     pub async fn replica(&self, config: &Config) -> Result<Option<postgres::Database>, Failure> {
         let Some(url) = &config.database_read_url else { return Ok(None) };
         match start_check::check_replica(url.expose(), &self.postgres).await {

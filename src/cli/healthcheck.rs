@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::failure::Failure;
 use super::listener::local_addresses;
 
-/// Succeeds when `/healthz` answers 200 within three seconds.
+/// Succeeds if `/healthz` answers 200 within three seconds.
 pub async fn ask(config: &Config) -> Result<(), Failure> {
     let addresses = local_addresses(config)?;
     let answer = tokio::time::timeout(Duration::from_secs(3), status_line(&addresses))

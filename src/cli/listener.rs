@@ -7,7 +7,7 @@ use rocket::figment::providers::{Env, Format, Toml};
 
 use super::failure::Failure;
 
-/// Seconds for running requests to finish after a signal.
+/// Seconds in which running requests may finish after a signal.
 const GRACE: u32 = 10;
 
 /// Rocket's settings: our defaults, then `Rocket.toml`, then `PORT`, then `ROCKET_…`.
@@ -42,7 +42,7 @@ pub fn local_addresses(config: &Config) -> Result<Vec<SocketAddr>, Failure> {
     let port = figment.extract_inner::<u16>("port").map_err(wrong)?;
     let reachable = match address {
         IpAddr::V4(address) if address.is_unspecified() => vec![Ipv4Addr::LOCALHOST.into()],
-        // On most machines such a listener accepts IPv4 as well.
+        // On most machines a listener on the unspecified IPv6 address accepts IPv4 as well.
         IpAddr::V6(address) if address.is_unspecified() => {
             vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]
         }

@@ -81,7 +81,7 @@ pub enum Command {
     Healthcheck,
 }
 
-/// Returns the exit code of a command that has an answer.
+/// Runs a command, and returns its exit code.
 pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         // Verifying needs no settings.

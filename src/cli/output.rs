@@ -12,7 +12,7 @@ pub fn print(result: impl Display) -> Result<(), Failure> {
     written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
-/// Fails without a standard output, before a command does anything whose result would be lost.
+/// Fails if standard output is closed. Called before a command does anything whose result would be lost.
 pub fn must_be_open() -> Result<(), Failure> {
     if is_closed() {
         return Err(Failure("standard output is closed, so nothing was done".to_owned()));

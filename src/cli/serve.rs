@@ -31,7 +31,7 @@ pub fn serve(config: Config) -> Result<(), Failure> {
     served
 }
 
-/// Many systems permit 1,024 open files by default, so a few idle clients would lock others out.
+/// Many systems permit only 1,024 open files by default, which idle clients could use up.
 fn allow_many_connections() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
@@ -40,7 +40,7 @@ fn allow_many_connections() {
     }
 }
 
-/// With one worker everything runs on the main thread, without sharing tasks.
+/// With one worker, everything runs on the main thread, without the cost of a multi-threaded scheduler.
 pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
     let mut builder = match workers {
         0 | 1 => Builder::new_current_thread(),
@@ -100,14 +100,14 @@ async fn launch(
     served.map(|_| ()).map_err(|error| cannot_serve(&error))
 }
 
-/// The listener of `METRICS_ADDRESS`, which stops after the service, so that the last requests are counted.
+/// The listener of `METRICS_ADDRESS`, which stops after the service, so that the last requests can be scraped.
 struct MetricsListener {
     at: SocketAddr,
     stop: rocket::Shutdown,
 }
 
 impl MetricsListener {
-    /// Returns once it listens; `None` when no address is configured.
+    /// Returns once the listener accepts connections; `None` if no address is configured.
     async fn start(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Self>, Failure> {
         let Some(address) = config.metrics_address else { return Ok(None) };
         let failed = |error: &rocket::Error| {
@@ -137,7 +137,7 @@ impl MetricsListener {
 
 fn cannot_serve(error: &rocket::Error) -> Failure {
     match error.kind() {
-        // The kind alone does not name the setting and its source.
+        // The kind alone does not name the invalid setting and its source.
         ErrorKind::Config(error) => Failure(format!("cannot serve: {error}")),
         kind => Failure(format!("cannot serve: {kind}")),
     }

@@ -49,7 +49,7 @@ impl Service<'_> {
         Ok(format!("Submitted as {report_id}. Its hash will be in the service's public log."))
     }
 
-    /// The answer of a route of the pixel, or the reason why there is none.
+    /// The response of a route of the pixel, or the reason why the request failed.
     async fn ask(
         &self,
         method: Method,

@@ -25,7 +25,7 @@ pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     quit: Signal,
-    /// The limit of processor time is reached; SIGKILL follows a second later.
+    /// SIGXCPU: the limit of processor time is reached; SIGKILL follows a second later.
     out_of_time: Signal,
 }
 
@@ -44,8 +44,8 @@ impl StopSignals {
         })
     }
 
-    /// Waits for the first signal that ends the program; ignores later ones, because a shutdown
-    /// takes seconds.
+    /// Waits for the first signal that ends the program. Later signals are ignored, because a
+    /// shutdown takes only seconds.
     pub async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

@@ -62,7 +62,7 @@ impl Trust {
     }
 }
 
-/// The exit code of a command that is not complete.
+/// The exit code for incomplete arguments.
 const USAGE: u8 = 2;
 
 pub fn verify(arguments: &Arguments) -> Result<ExitCode, Failure> {

@@ -22,7 +22,7 @@ use super::serve;
 use super::service::Service;
 use super::signals::StopSignals;
 
-/// The exit code of a run that could not observe.
+/// The exit code of a run that could not observe the pages.
 const UNOBSERVED: u8 = 2;
 const MAX_SECONDS: f64 = 60.0;
 
@@ -85,7 +85,7 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
         allowed = allowed_by_owner(account.as_ref(), pixel) => allowed,
         () = signals.received() => return Err(stopped()),
     };
-    // On a node the service is the node's own, whatever the page loads.
+    // A node uses its own service, regardless of the script that the page loads.
     let own = config.base_url.as_deref().filter(|_| on_node).and_then(|base| Url::parse(base).ok());
     let options = Options {
         urls,
@@ -117,7 +117,7 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     Ok(report.exit_code())
 }
 
-/// Takes the pictures of the popups in a folder; ends with its input.
+/// Takes the screenshots of the popups in a folder. Ends early when standard input is closed.
 pub fn screenshots(folder: &Path) -> Result<ExitCode, Failure> {
     lower_priority();
     let config = Config::from_env()?;
@@ -142,7 +142,7 @@ fn stopped() -> Failure {
     Failure("stopped by a signal".to_owned())
 }
 
-/// The hosts that the owner of the pixel allows; none without a key and a pixel.
+/// The hosts that the owner of the pixel allows; empty without a key or a pixel.
 async fn allowed_by_owner(service: Option<&Service<'_>>, pixel: Option<&str>) -> Vec<String> {
     let (Some(service), Some(pixel)) = (service.filter(|service| service.key.is_some()), pixel)
     else {
@@ -155,8 +155,8 @@ async fn allowed_by_owner(service: Option<&Service<'_>>, pixel: Option<&str>) ->
     })
 }
 
-/// Completes with the end of the standard input. A thread waits for it, because a task that reads would delay
-/// the end of the program.
+/// Completes when standard input is closed. A thread reads it, because a task that reads would delay the end of
+/// the program.
 fn end_of_input() -> oneshot::Receiver<()> {
     let (sender, ended) = oneshot::channel();
     std::thread::spawn(move || {
@@ -206,12 +206,12 @@ fn summary(report: &Report, folder: &Path, key: Option<&Secret>) -> String {
     text
 }
 
-/// Text of a page without control characters, for a terminal.
+/// Removes control characters from text of a page, and truncates it, for output to a terminal.
 fn shown(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(200).collect()
 }
 
-/// Verifies the report in a folder. Fails if a byte was changed, or it was signed by another key.
+/// Verifies the report in a folder. Fails if a byte was changed, or if another key signed the report.
 pub fn verify_report(folder: &Path, key: Option<&Verifier>) -> Result<(), Failure> {
     let verified = verify(folder, key)?;
     print(format_args!(

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use super::failure::Failure;
 use super::signals::StopSignals;
 
-/// A submission has 3 kB and the signatures of its checkpoint.
+/// Maximum size of a submission, which needs about 3 kB, plus the signatures of its checkpoint.
 const MAX_BODY_KIB: u64 = 64;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK: &str = "lock";
@@ -123,7 +123,7 @@ async fn add_checkpoint(witness: &State<Arc<LogWitness>>, body: Data<'_>) -> Tex
         _ => return response(Answer::Malformed),
     };
     let witness = Arc::clone(witness);
-    // Written to disk before the answer.
+    // The checkpoint is written to disk before the response is sent.
     match spawn_blocking(move || witness.add_checkpoint(&body)).await {
         Ok(Ok(answer)) => response(answer),
         Ok(Err(error)) => broken(&error.to_string()),

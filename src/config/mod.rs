@@ -1,6 +1,6 @@
-//! The service's settings: read once from the environment, validated, typed. Every variable `NAME`
-//! with a secret may be given as `NAME_FILE`, a file with the value. An invalid value stops the
-//! start with a sentence that names the variable.
+//! The service's settings: read once from the environment, validated and typed. Every variable `NAME`
+//! with a secret may be given as `NAME_FILE`, a file that contains the value. An invalid value
+//! prevents the start with a sentence that names the variable.
 
 mod secret;
 mod smtp;
@@ -31,7 +31,7 @@ pub struct StripeConfig {
     pub secret_key: Option<Secret>,
     /// `STRIPE_WEBHOOK_SECRET`
     pub webhook_secret: Option<Secret>,
-    /// `STRIPE_PRICE_ID`: a recurring price; unset, an inline price of 100 US cents a month.
+    /// `STRIPE_PRICE_ID`: a recurring price. If unset, an inline price of 100 US cents per month is used.
     pub price_id: Option<String>,
     /// `STRIPE_API_BASE`, without a trailing slash.
     pub api_base: String,
@@ -41,17 +41,17 @@ pub struct StripeConfig {
 pub struct InstallCheckConfig {
     /// `INSTALL_CHECK`: `on` or `off`.
     pub enabled: bool,
-    /// `INSTALL_CHECK_RESOLVE`: hosts with given addresses, which may be private.
+    /// `INSTALL_CHECK_RESOLVE`: hosts with fixed addresses, which may be private.
     pub resolve: HashMap<String, SocketAddr>,
     /// `INSTALL_CHECK_CA_FILE`: one more trusted certificate authority, PEM.
     pub ca_file: Option<PathBuf>,
-    /// `CLAIM_DNS`: DNS servers for the records of claims; empty, the machine's own.
+    /// `CLAIM_DNS`: DNS servers for the records of claims. If empty, the machine's servers are used.
     pub claim_dns: Vec<SocketAddr>,
 }
 
 #[derive(Clone, Debug)]
 pub struct WebhookConfig {
-    /// `WEBHOOK_RESOLVE`: hosts with given addresses, which may be private.
+    /// `WEBHOOK_RESOLVE`: hosts with fixed addresses, which may be private.
     pub resolve: HashMap<String, SocketAddr>,
     /// `WEBHOOK_CA_FILE`: one more trusted certificate authority, PEM.
     pub ca_file: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub struct OperatorConfig {
     pub address: Option<String>,
     /// `OPERATOR_EMAIL`: for questions about privacy.
     pub email: Option<Address>,
-    /// `OPERATOR_PAPERS`: a folder whose Markdown files replace our texts.
+    /// `OPERATOR_PAPERS`: a folder whose Markdown files replace the built-in texts.
     pub papers: Option<PathBuf>,
 }
 
@@ -82,7 +82,7 @@ pub struct Retention {
     pub shown: u32,
     /// `RETENTION_DAYS_UNCONFIRMED`: accounts that never confirmed their address.
     pub unconfirmed: u32,
-    /// `RETENTION_DAYS_RECEIPTS`: receipts; unset, they are kept permanently.
+    /// `RETENTION_DAYS_RECEIPTS`: receipts. If unset, they are kept permanently.
     pub receipts: Option<u32>,
     /// `RETENTION_DAYS_WITHDRAWN`: contacts whose consent has ended.
     pub withdrawn: u32,
@@ -93,20 +93,20 @@ pub const NO_TAG_CDN: &str = "https://tags.invalid";
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `DATABASE_URL`; unset, the service runs a PostgreSQL of its own.
+    /// `DATABASE_URL`. If unset, the service runs an embedded PostgreSQL.
     pub database_url: Option<Secret>,
     /// `DATABASE_READ_URL`: a replica for log, export, contacts and stats.
     pub database_read_url: Option<Secret>,
-    /// `BASE_URL` without a trailing slash; unset, `http://localhost:` and the port in use.
+    /// `BASE_URL` without a trailing slash. If unset, it is derived from the listening address.
     pub base_url: Option<String>,
-    /// `RECEIPT_SECRETS`: the first signs, every one verifies. Empty until one is found or made.
+    /// `RECEIPT_SECRETS`: the first signs, all verify. If unset, the secret of the embedded database is added later.
     pub receipt_secrets: Vec<Secret>,
-    /// `LOG_KEY`: the seed of the key that signs the log, 64 hex digits. Without one there is no log.
+    /// `LOG_KEY`: the seed of the key that signs the log, 64 hex digits. Without a key there is no log.
     pub log_key: Option<Secret>,
     /// `LOG_NUMBER`: the number of the log, increased when it starts again after a loss.
     pub log_number: u32,
-    /// `LOG_STATE`: the file outside the database with the last checkpoint of the log. Unset, it is
-    /// a file beside an embedded database, or else `None`.
+    /// `LOG_STATE`: the file outside the database with the last checkpoint of the log. If unset, it
+    /// is a file beside the embedded database, or `None` with `DATABASE_URL`.
     pub log_state: Option<PathBuf>,
     /// `LOG_WITNESSES`: the text of the policy file with the witnesses of the log.
     pub log_witnesses: Option<String>,
@@ -114,13 +114,13 @@ pub struct Config {
     pub witness_key: Option<Secret>,
     /// `WATCH_KEY`: the seed of the key with which `assent watch` signs reports.
     pub watch_key: Option<Secret>,
-    /// `WATCH_BROWSER`: the browser that `assent watch` starts. With it, a node watches sites.
+    /// `WATCH_BROWSER`: the browser that `assent watch` starts. If it is set, nodes watch sites too.
     pub watch_browser: Option<PathBuf>,
-    /// `ASSENT_API_KEY`: the key with which `assent watch` submits reports to a service and reads what the owner allows.
+    /// `ASSENT_API_KEY`: the key with which `assent watch` submits reports, and reads the hosts that the owner allows.
     pub api_key: Option<Secret>,
     /// `TIMESTAMP_URL`: the authority that timestamps the log; it may contain a name and a password.
     pub timestamp_url: Option<Secret>,
-    /// `SMTP_URL`; unset, mails are skipped.
+    /// `SMTP_URL`. If unset, no mails are sent.
     pub smtp: Option<SmtpAddress>,
     /// `MAIL_FROM`
     pub mail_from: Option<Mailbox>,
@@ -139,13 +139,13 @@ pub struct Config {
     /// `RATE_LIMITS`: `on` or `off`.
     pub rate_limits: bool,
     pub retention: Retention,
-    /// `SCRIPT_CACHE_MIB`: upper bound of the prebuilt scripts, in MiB.
+    /// `SCRIPT_CACHE_MIB`: maximum size of the cache of prebuilt scripts, in MiB.
     pub script_cache_mib: u64,
     /// `LOG_FORMAT`: `text` or `json`.
     pub log_format: LogFormat,
-    /// `METRICS_ADDRESS`: where the Prometheus listener binds.
+    /// `METRICS_ADDRESS`: the address of the Prometheus listener.
     pub metrics_address: Option<SocketAddr>,
-    /// `PORT`: what container platforms set; Rocket's own `ROCKET_PORT` wins.
+    /// `PORT`, which container platforms set. Rocket's own `ROCKET_PORT` takes precedence.
     pub port: Option<u16>,
 }
 

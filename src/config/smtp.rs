@@ -9,7 +9,7 @@ pub struct SmtpAddress {
     pub host: String,
     pub port: u16,
     pub encryption: SmtpEncryption,
-    /// The name for EHLO. Unset, it is the host of `BASE_URL` or the name of the machine.
+    /// The name for EHLO. If unset, the host of `BASE_URL` or the name of the machine is used.
     pub hello_name: Option<Host>,
     pub credentials: Option<(String, Secret)>,
 }
@@ -29,7 +29,7 @@ impl SmtpAddress {
         Self::read(address.expose()).map_err(|problem| problem_with("SMTP_URL", problem))
     }
 
-    /// The problem names the part that is wrong. It repeats nothing of the address, which contains a password.
+    /// The error names the invalid part, but does not quote the address, which may contain a password.
     fn read(text: &str) -> Result<Self, &'static str> {
         let url = Url::parse(text)
             .map_err(|_| "must be an address such as smtp://user:password@host:587?tls=required")?;

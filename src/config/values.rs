@@ -51,7 +51,7 @@ pub fn http_base(text: &str) -> Result<String, String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// As [`http_base`], without a path: scripts and links are built from it.
+/// Like [`http_base`], but without a path, because scripts and links are built from it.
 pub fn origin(text: &str) -> Result<String, String> {
     let base = http_base(text)?;
     let url = Url::parse(&base).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The data shown to a visitor when making a choice. They are stored with the receipt but not signed.
+//! The data shown to a visitor who made a choice. They are stored with the receipt but not signed.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -72,7 +72,7 @@ pub fn as_stated<S: Serializer>(shown: &Option<Shown>, serializer: S) -> Result<
 
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
-    /// The script's own name for it.
+    /// The name by which the script reports its build.
     pub name: &'static str,
     pub sha256: Digest,
 }

@@ -35,7 +35,7 @@ pub struct Receipt {
     pub purposes: Vec<Granted>,
     /// RFC 3339, UTC, milliseconds, `Z`. To be kept as text: written in another form it is another
     /// receipt, which nobody has signed.
-    // Not described as a time: clients that are generated would read and write it anew.
+    // Not described as a date-time: generated clients would parse it and write it in another form.
     #[serde(serialize_with = "as_rfc3339")]
     #[schema(value_type = String, pattern = "Z$", example = "2026-03-10T12:02:02.000Z")]
     #[schemars(with = "Timestamp")]
@@ -54,8 +54,8 @@ impl Receipt {
         self.pixel_id.tested().is_some()
     }
 
-    /// Whether it may revoke an earlier permission of the visitor for `resolution`. Such a receipt wakes
-    /// `contacts::withdrawal` early; the trigger `consent_receipts_recorded` decides what that finds.
+    /// Whether it may revoke an earlier permission of the visitor for `resolution`. Such a receipt notifies
+    /// `contacts::withdrawal` early; the trigger `consent_receipts_recorded` selects the visitors to evaluate.
     pub fn refuses_resolution(&self) -> bool {
         let grants = self.purposes.contains(&Granted::Known(Purpose::Resolution));
         self.consent_state != ConsentState::Accepted || !grants

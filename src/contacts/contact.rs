@@ -19,7 +19,7 @@ pub struct Person {
     pub contact: String,
     /// The consent that the contact depends on; `None` leaves it unchanged.
     pub binding: Option<Binding>,
-    /// All visitors with whose consent the request stores the person.
+    /// All visitors under whose consent the request stores the person.
     pub visitor_ids: Vec<VisitorId>,
 }
 
@@ -28,7 +28,7 @@ pub struct Binding {
     pub visitor_id: VisitorId,
     pub receipt_id: Uuid,
     pub seq: i64,
-    /// When the consent must be evaluated again, because it may have expired.
+    /// The time at which the consent must be evaluated again, because it may have expired.
     pub judge_at: DateTime<Utc>,
 }
 

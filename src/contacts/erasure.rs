@@ -43,7 +43,7 @@ pub async fn count_of_visitor(
 }
 
 /// Deletes these people from all pixels of an account, and returns the number of contacts. They
-/// must be suppressed, so that nobody can store them meanwhile.
+/// must be suppressed, so that they cannot be stored again meanwhile.
 pub async fn erase_from_account(
     connection: &mut PgConnection,
     account_id: &AccountId,

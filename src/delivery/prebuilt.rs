@@ -1,4 +1,4 @@
-//! A prebuilt script in gzip and brotli, with a shared beginning.
+//! A prebuilt script in gzip and brotli, with a shared prefix.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -10,8 +10,8 @@ use crate::infra::compression::{
     AcceptedEncodings, Encoding, TwoParts, brotli_in_two, gunzip, gzip_in_two,
 };
 
-/// The compressed beginnings of scripts. Scripts differ only in their configuration at the end, so
-/// the beginning is kept once per kind.
+/// The compressed prefixes of scripts. Scripts of a kind differ only in their configuration at the
+/// end, so the prefix is kept once per kind.
 #[derive(Default)]
 pub(super) struct SharedPrefixes(Mutex<HashSet<Arc<[u8]>>>);
 

@@ -32,7 +32,7 @@ pub struct ScriptCache {
 }
 
 impl ScriptCache {
-    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB, without their beginnings.
+    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB, without their shared prefixes.
     pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
         // The key contains all inputs, so entries never become stale.
         let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };

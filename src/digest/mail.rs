@@ -21,7 +21,7 @@ use crate::receipts::days::DayRange;
 use crate::types::ids::AccountId;
 use crate::webhooks::listing::list_failing;
 
-/// Sites of a mail.
+/// The maximum number of sites in a mail.
 const MOST_SITES: usize = 20;
 
 #[derive(Deserialize, Serialize)]
@@ -31,19 +31,19 @@ pub struct Week {
 }
 
 impl Week {
-    /// The week before that Monday, and the one before it.
+    /// The two weeks before that Monday: the reported one, and the one with which it is compared.
     fn days(&self) -> DayRange {
         DayRange { from: self.week - Days::new(14), to: self.week - Days::new(1) }
     }
 
-    /// Gives a text the first and the last day.
+    /// Inserts the first and the last day of the reported week into a text.
     fn name_in(&self, text: Message) -> Message {
         let (from, to) = (self.week - Days::new(7), self.week - Days::new(1));
         text.with("from", Message::DayAndMonth(from)).with("to", Message::Day(to))
     }
 }
 
-/// Renders the digest; `None` if the account is on hold or has no sites any more, or where digests are off.
+/// Renders the digest; `None` if the account receives no notifications, has no sites, or has turned digests off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let week = infra.outbox.secrets::<Week>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

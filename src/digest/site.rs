@@ -17,7 +17,7 @@ use crate::types::formatting::percent;
 
 const WEEK: usize = 7;
 
-/// `days` are two weeks, of which the second one is reported and compared with the first one.
+/// `days` covers two weeks; the second is reported and compared with the first.
 pub async fn section(
     infra: &Infra,
     site: &Pixel,
@@ -48,7 +48,7 @@ pub fn has_time_zone(site: &Pixel) -> bool {
     !site.day_zone().is_utc()
 }
 
-/// The time zone in which the digest counts days: UTC if the last day is not over yet in that of the site when the
+/// The time zone in which the digest counts days: that of the site, or UTC if the week ends there only after the
 /// first digests are sent.
 fn zone_for(site: &Pixel, days: DayRange) -> DayZone {
     let (zone, monday) = (site.day_zone(), days.to.succ_opt().unwrap_or(days.to));

@@ -4,7 +4,7 @@ use sqlx::{PgConnection, query, query_scalar};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// Accounts without the digest of a week whose delay of some minutes is over.
+/// Accounts that have no digest of the week yet, and whose delay is at most `minutes`.
 pub async fn list_due(
     connection: &mut PgConnection,
     week: NaiveDate,

@@ -4,7 +4,7 @@
 pub use super::countries::SupervisoryAuthority;
 use super::countries::{COUNTRIES, Country};
 
-/// Words before the name of a country that do not belong to it.
+/// Prefixes that are removed from a text before it is compared with the names of countries.
 const BEFORE: [&str; 9] = [
     "the ",
     "laws of ",

@@ -114,7 +114,7 @@ impl Capability for CountPerson {
     }
 }
 
-/// How much [`erase`] would delete.
+/// Counts the rows that [`erase`] would delete.
 pub(super) async fn count(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

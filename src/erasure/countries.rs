@@ -16,7 +16,7 @@ pub struct SupervisoryAuthority {
 }
 
 pub struct Country {
-    /// Separated by spaces.
+    /// Country codes, separated by spaces.
     pub codes: &'static str,
     /// In lower case, separated by a comma and a space: its own, and those in the languages of the console.
     pub names: &'static str,

@@ -20,7 +20,7 @@ use crate::types::ids::{PixelParam, uuid_v7};
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
 
-/// The age of a request that can still be recorded.
+/// The maximum age of a request that can be recorded.
 const OLDEST: Duration = Duration::days(90);
 
 /// A request that arrived by email.

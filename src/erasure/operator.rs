@@ -81,7 +81,7 @@ pub async fn erase_account(infra: &Infra, account_id: &AccountId) -> Result<Eras
         accounts::lock_account(&mut transaction, account_id).await?.ok_or_else(unknown)?;
     let pixel_ids = receipts::list_pixels_ever(&mut transaction, account_id).await?;
     let asked = store::delete_requests_of_pixels(&mut transaction, &pixel_ids).await?;
-    // The pixels first: whoever publishes a policy holds its pixel, and is waited for.
+    // Pixels are deleted first: this waits for transactions that publish a policy, because they lock its pixel.
     let ended = pixels::delete_pixels_of(&mut transaction, account_id).await?;
     let consent = receipts::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
     let suppressed =

@@ -23,7 +23,7 @@ pub struct SelectedPeople {
     pub hems: Vec<IdParam<Hem>>,
 }
 
-/// A person, and how much would be erased with the person.
+/// A person, and the numbers of rows that would be erased with the person.
 pub struct CountedPerson {
     pub contact: Contact,
     pub rows: ErasedRows,

@@ -91,7 +91,7 @@ impl Capability for CountVisitor {
     }
 }
 
-/// How much [`erase`] would delete.
+/// Counts the rows that [`erase`] would delete.
 pub(super) async fn count(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -126,8 +126,7 @@ pub async fn erase(
     erase_choices(connection, clock, pixel_id, visitor_id, contacts).await
 }
 
-/// Deletes what a pixel has of a visitor besides contacts, of which the caller has deleted this number, completes an
-/// open request, and removes the id from all requests.
+/// Like [`erase`], for a visitor whose contacts, in this number, the caller has already deleted.
 pub(super) async fn erase_choices(
     connection: &mut PgConnection,
     clock: &Clock,
@@ -138,7 +137,7 @@ pub(super) async fn erase_choices(
     let receipts = receipts::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     let days_shown = receipts::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
     receipts::delete_test_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
-    // The rows that showed that the pixel is in use may be gone now.
+    // The deleted rows may have been the only ones that showed that the pixel is in use.
     if contacts + receipts + days_shown > 0 {
         pixels::update_used(connection, pixel_id, clock.now()).await?;
     }

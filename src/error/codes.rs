@@ -10,7 +10,7 @@ pub struct Code {
 /// Declares the code and the status of every error. `{ status }` is a status that the error contains.
 macro_rules! codes {
     ($($variant:ident $({ $contained:ident })? => $status:expr, $name:literal, $advice:literal;)+) => {
-        /// In the order of [`Error`]. Two refusals with the same sentence have the same code.
+        /// The codes in the order of [`Error`]. Two refusals with the same sentence have the same code.
         pub const CODES: &[Code] = &[$(Code { name: $name, advice: $advice }),+];
 
         impl Error {

@@ -1,6 +1,6 @@
 use super::Error;
 
-/// Unique constraints by name, so that a lost race has the same refusal as a failed check.
+/// The refusal for a violated unique constraint, so that a lost race has the same refusal as a failed check.
 fn on_constraint(name: &str) -> Option<Error> {
     match name {
         "accounts_email_key" => Some(Error::EmailRegistered),
@@ -27,13 +27,13 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Io(_)
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::Tls(_)
-            // From a proxy whose database is gone, or a server that is shutting down.
+            // A proxy whose database is unreachable, or a server that is shutting down, causes this error.
             | sqlx::Error::Protocol(_)
             | sqlx::Error::WorkerCrashed => {
                 tracing::warn!(%error, "database unavailable");
                 Self::DatabaseUnavailable
             }
-            // The service closes it as the last step of a shutdown.
+            // The service closes the pool as the last step of a shutdown.
             sqlx::Error::PoolClosed => Self::DatabaseUnavailable,
             _ => Self::internal(&error),
         }
@@ -45,8 +45,8 @@ impl From<sqlx::Error> for Error {
 /// - 08: the connection failed. 28: the server refuses this node, for example a new primary with other
 ///   access rules.
 /// - 25006: the server only accepts read-only transactions, as a standby or a former primary does.
-/// - 40001: a standby has replayed a change of what the statement was reading. The primary's isolation
-///   level never gives this error ([`crate::infra::postgres`]).
+/// - 40001: a standby has replayed a change of rows that the statement was reading. On the primary, the
+///   isolation level never causes this error ([`crate::infra::postgres`]).
 /// - 53: resources are exhausted. 58: the operating system failed, for example a broken disk.
 /// - 57P: the server is being shut down, is starting, or has crashed. 57014: a statement exceeded its
 ///   time limit.

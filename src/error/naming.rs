@@ -1,7 +1,7 @@
 use super::{Error, FieldError};
 
 impl Error {
-    /// The refusal of an input (400, 422) with fields that it is, or may be, about.
+    /// Adds the fields that the refusal of an input (400, 422) concerns, or may concern. Other errors stay unchanged.
     pub fn naming(self, more: Vec<FieldError>) -> Self {
         match self {
             other if more.is_empty() || ![400, 422].contains(&other.status()) => other,

@@ -1,4 +1,4 @@
-//! The numbers of a refusal besides its status.
+//! Numbers that are sent with a refusal, besides its status.
 
 use super::Error;
 

@@ -1,4 +1,4 @@
-//! The ecosystems that have a package, and how it puts the consent tag on pages.
+//! The ecosystems that have a package, with the steps to put the consent tag on pages.
 
 use serde::Serialize;
 use tera::Context;
@@ -9,7 +9,7 @@ use crate::infra::templates;
 pub struct Ecosystem {
     pub slug: &'static str,
     pub name: &'static str,
-    /// Whether the package puts the tag on the pages, so that nobody pastes the snippet.
+    /// Whether the package puts the tag on the pages, so that the snippet need not be pasted.
     pub brings_tag: bool,
 }
 
@@ -54,7 +54,7 @@ impl Ecosystem {
         templates::render(&name, &context).expect("the template of an ecosystem renders")
     }
 
-    /// The steps for a pixel, as a part of a page.
+    /// The steps for a pixel, as an HTML fragment.
     pub fn html(&self, base_url: &str, pixel_id: &str) -> String {
         with_copies(&html_of(&self.markdown(base_url, pixel_id)))
     }

@@ -7,7 +7,7 @@ use crate::error::codes::CODES;
 use crate::infra::templates::{self, with_index};
 
 pub struct Topic {
-    /// The last part of its address.
+    /// The last path segment of the document's address, without the extension.
     pub slug: &'static str,
     pub title: &'static str,
     pub about: &'static str,
@@ -70,7 +70,7 @@ impl Topic {
         with_index(&self.source(base_url), base_url)
     }
 
-    /// The document without the address of the index.
+    /// The document without the link to the index.
     pub fn source(&self, base_url: &str) -> String {
         let mut context = Context::new();
         context.insert("base_url", base_url);
@@ -88,7 +88,7 @@ pub fn html(markdown: &str) -> String {
     with_copies(&html_of(markdown))
 }
 
-/// All codes of errors, with what to do about each, and links to their pages.
+/// All error codes, each with its remedy and a link to its page.
 pub fn codes(base_url: &str) -> String {
     table_of_codes(|name| format!("[`{name}`]({base_url}/docs/errors/{name})"))
 }

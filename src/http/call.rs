@@ -11,7 +11,8 @@ use crate::accounts::capability::{self, CallerOf, Capability};
 use crate::app::App;
 use crate::error::{Error, Result};
 
-/// A counted and authorised call. As a route's first guard it refuses others before reading more.
+/// An authorised call, counted against its limits. As the first guard of a route, it refuses others before their
+/// body is read.
 pub struct Call<'r, C: Capability> {
     app: &'r App,
     caller: CallerOf<C>,
@@ -63,7 +64,7 @@ where
         C::run(self.app.as_ref(), self.caller, input).await
     }
 
-    /// As [`Call::with`], for input in the body. A refusal names possibly misspelt fields.
+    /// Like [`Call::with`], for input in the body. A refusal names possibly misspelt fields.
     pub async fn with_body<T: DeserializeOwned, const LIMIT_KIB: usize>(
         self,
         body: &Body<LIMIT_KIB>,

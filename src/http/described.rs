@@ -1,4 +1,4 @@
-//! Routes that are mounted and described by the same list.
+//! Lists of routes. The same list both mounts and documents its routes.
 
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::{OpenApi, SecurityRequirement};
@@ -42,7 +42,7 @@ macro_rules! described_routes {
 }
 pub(crate) use described_routes;
 
-/// Adds to the description of a route what its capability declares, and the refusals of its guards.
+/// Adds the declarations of its capability and the refusals of its guards to the description of a route.
 pub fn describe<C: Capability>(
     mut document: OpenApi,
     route: &str,

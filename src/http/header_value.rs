@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use rocket::http::HeaderMap;
 
 /// The first value of a header. Rocket's own lookup hashes the name, which takes far longer than a
-/// search through the few headers.
+/// linear search through the few headers.
 pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
     headers.iter().find(|header| header.name == name).map(|header| header.value)
 }

@@ -1,4 +1,4 @@
-//! A span per request, so that every log line contains the request's id, and the language for mails that it causes.
+//! Runs handlers in a span, which adds the request's id to all log lines, and with the language for resulting mails.
 
 use futures_util::FutureExt;
 use rocket::http::{Method, Status};
@@ -42,8 +42,8 @@ fn requested(request: &Request<'_>) -> Requested {
     if reads { Requested::default() } else { Requested(requested_language(request)) }
 }
 
-/// Wraps every route in a span. The routes of `from_memory`, given by their patterns, get it only
-/// if they wait: a cached answer logs nothing, and takes less time than opening a span.
+/// Wraps every route in a span. The routes of `from_memory`, given by their patterns, get a span only
+/// if they wait: a cached response logs nothing, and takes less time than opening a span.
 pub fn in_spans(routes: Vec<Route>, from_memory: &[&str]) -> Vec<Route> {
     let wrap = |mut route: Route| {
         let is_late = from_memory.contains(&route.uri.path());

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// Enough for most answers, so that the buffer does not grow.
+/// Initial capacity, enough for most responses, so that the buffer does not grow.
 const USUAL: usize = 1024;
 
 pub struct Json<T>(pub T);
@@ -16,8 +16,8 @@ impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
         let mut body = Vec::with_capacity(USUAL);
         match serde_json::to_writer(&mut body, &self.0) {
             Ok(()) => {
-                // One chunk: Rocket would use a buffer of 4 KiB. One byte more shows the end
-                // without an allocation.
+                // Sent as one chunk, where Rocket would use a buffer of 4 KiB. One byte more lets
+                // Rocket detect the end without another allocation.
                 let whole = body.len() + 1;
                 Response::build()
                     .raw_header("Content-Type", "application/json")

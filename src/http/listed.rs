@@ -1,4 +1,4 @@
-//! Lists: every answer that is one names its next page, in `next` and in the header `Link`.
+//! Lists: every response with a list names the next page, in the member `next` and in the header `Link`.
 
 use futures_util::stream::BoxStream;
 use rocket::Request;
@@ -39,7 +39,7 @@ impl<'r, T: List> Responder<'r, 'static> for Listed<T> {
     }
 }
 
-/// A list that is sent while it is made.
+/// A list that is streamed while it is generated.
 pub struct ListedText {
     pub pieces: BoxStream<'static, Vec<u8>>,
     pub next: Option<String>,

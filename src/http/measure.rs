@@ -10,13 +10,13 @@ use rocket::{Build, Orbit, Request, Response, Rocket, State, get, routes};
 use super::request_id::Arrival;
 use crate::infra::metrics::{Metrics, RouteMetrics};
 
-/// All unknown paths, because clients choose them freely.
+/// The label of all unknown paths, because clients choose them freely.
 const UNMATCHED: &str = "unmatched";
 
 type RoutesByPattern = HashMap<String, Vec<(Method, RouteMetrics)>, RandomState>;
 
-/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has recorded. A route is
-/// named by its pattern, so that no id becomes a label.
+/// Counts and times requests, from the arrival that [`CommonHeaders`](super::headers::CommonHeaders) has
+/// recorded. A route is named by its pattern, so that no id becomes a label.
 pub struct Measure {
     metrics: Arc<Metrics>,
     routes: OnceLock<RoutesByPattern>,
@@ -29,7 +29,7 @@ impl Measure {
         Self { metrics, routes: OnceLock::new(), unmatched }
     }
 
-    /// Takes no lock and formats no text: the metrics of all routes exist before the first request.
+    /// Needs no lock and no formatting, because the metrics of all routes exist before the first request.
     fn metrics_of(&self, request: &Request<'_>) -> &RouteMetrics {
         let known = request.route().and_then(|route| {
             let methods = self.routes.get()?.get(route.uri.as_str())?;

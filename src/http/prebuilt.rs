@@ -33,7 +33,7 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
     }
 }
 
-/// One chunk: Rocket writes chunks of 4 KiB. One byte more shows the end without an allocation.
+/// Sends one chunk instead of Rocket's 4 KiB. One byte more lets Rocket detect the end without another allocation.
 fn in_one_piece(
     response: &mut response::Builder<'static>,
     len: usize,

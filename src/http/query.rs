@@ -1,5 +1,5 @@
-//! Query parameters, decoded but not parsed. Rocket's optional parameters drop invalid values; here
-//! the code that can describe the error gets every value.
+//! Query parameters, decoded but not parsed. Rocket's optional parameters drop invalid values; here,
+//! every value is passed to the code that can describe the error.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl Query {
         Self(values)
     }
 
-    /// Refuses unknown parameters, where ignoring a misspelt one would change the answer unnoticed.
+    /// Refuses unknown parameters, for requests where ignoring a misspelt one would silently change the response.
     pub fn only(&self, known: &[&str]) -> Result<()> {
         let foreign = self.0.keys().filter(|name| !known.contains(&name.as_str()));
         let mut names = foreign.map(|name| cut(name)).collect::<Vec<_>>();

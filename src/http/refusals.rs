@@ -37,8 +37,8 @@ impl<const LIMIT_KIB: usize> Refuses for Body<LIMIT_KIB> {
     }
 }
 
-/// Declares the type of a route's refusals in its description: those of the guards in brackets, and
-/// either those of its capability or the given ones of [`Error`].
+/// Declares a type for the refusals in a route's description: those of the guards in brackets, and
+/// either those of its capability or the given variants of [`Error`].
 macro_rules! refusals {
     ($name:ident of $capability:ty: [$($guard:ty),* $(,)?]) => {
         refusals!(@ responses $name,
@@ -139,8 +139,8 @@ fn response(status: u16, errors: &[&Error]) -> Response {
     }
 }
 
-/// The schema of a status. Sentences are examples, so that generated clients have one type for all
-/// refusals with a sentence.
+/// The schema of a status. Its sentences are only examples, so that generated clients have one type for
+/// all refusals with a sentence.
 fn schema(errors: &[&Error]) -> Ref {
     let is_list = |error: &&Error| matches!(error, Error::Validation(_));
     Ref::from_schema_name(match errors.iter().all(is_list) {

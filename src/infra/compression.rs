@@ -11,7 +11,7 @@ use crate::types::weighted::{Weighted, items};
 const STRONGEST: i32 = 11;
 /// Quality for content compressed during a request: milliseconds for a page.
 const QUICK: i32 = 5;
-/// Bytes after the shared prefix for which brotli sizes its window: more than a configuration has.
+/// Bytes after the shared prefix for which brotli sizes its window: more than any configuration needs.
 const ROOM_FOR_REST: usize = 16 << 10;
 
 /// The supported content codings, the one with the smallest output first.
@@ -157,8 +157,8 @@ fn params(quality: i32, len: usize) -> BrotliEncoderParams {
     }
 }
 
-/// The smallest window that holds the whole text, as a power of two (RFC 7932, section 9.1): it
-/// determines the encoder's memory. Windows below 18 make the lower qualities ten times slower.
+/// The smallest window that holds the whole text, as a power of two (RFC 7932, section 9.1), because the
+/// window determines the encoder's memory. Windows below 18 make the lower qualities ten times slower.
 fn window_of(quality: i32, len: usize) -> i32 {
     let least = if quality == STRONGEST { 16 } else { 18 };
     (least..22).find(|&bits| (1_usize << bits) - 16 >= len).unwrap_or(22)

@@ -5,7 +5,7 @@ use reqwest::{Client, redirect};
 use rustls::crypto::ring::default_provider;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Without redirects and proxies: the request may contain credentials. Trusted roots are compiled in.
+/// A client without redirects and proxies, because requests may contain credentials. Trusted roots are compiled in.
 pub fn direct_client(connect_timeout: Duration, total_timeout: Duration) -> Client {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()))

@@ -40,7 +40,7 @@ impl Encryptor {
         Self { keys: secrets.iter().map(|secret| derived_key(secret, purpose)).collect() }
     }
 
-    /// Encrypts: a random nonce, the ciphertext and its tag. Decryption requires the same id.
+    /// Returns a random nonce, the ciphertext and its tag. Decryption requires the same id.
     pub fn encrypt(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
         let key = self.keys.first().ok_or_else(|| Error::internal("no secret to seal with"))?;
         let failed = |_| Error::internal("a text could not be encrypted");
@@ -57,7 +57,7 @@ impl Encryptor {
         self.keys.first().is_some_and(|key| decrypt(key, id, encrypted).is_some())
     }
 
-    /// Decrypts; `None` if no secret fits.
+    /// Returns the plaintext; `None` if no secret decrypts it.
     pub fn decrypt(&self, id: Uuid, encrypted: &[u8]) -> Option<Vec<u8>> {
         self.keys.iter().find_map(|key| decrypt(key, id, encrypted))
     }

@@ -1,7 +1,7 @@
 //! Standard error, the destination of the tracing log. A log that cannot be written never stops the program:
 //! with a full disk, a closed terminal, a broken pipe or a stalled reader, lines are lost. A separate thread
 //! writes, so that no request waits for standard error. `tracing-appender` would bound the number of lines
-//! instead of their bytes, and write every line by itself.
+//! instead of their bytes, and write every line separately.
 
 use std::io::{self, Write, stderr};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -66,7 +66,7 @@ fn queue() -> &'static Queue {
     QUEUE.get_or_init(|| {
         let queue: &'static Queue = Box::leak(Box::default());
         let writer = thread::Builder::new().name("log".to_owned());
-        // Without the thread nothing is logged, but the service runs.
+        // If the thread cannot be started, nothing is logged, but the service runs.
         let _ = writer.spawn(|| queue.write_to(stderr()));
         queue
     })

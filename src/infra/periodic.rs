@@ -9,20 +9,20 @@ use tokio::time::{sleep, timeout};
 use super::supervise::survived;
 use crate::clock::Clock;
 
-/// Interval of reading the clock, which may be set.
+/// Interval of reading the program's clock, which may be set to another time.
 const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
 /// Delay after a wake-up, to collect simultaneous events.
 const GATHERING: RealTime = RealTime::from_millis(100);
 
-/// The number of first runs at a time. All work is due at a start, and would otherwise open a connection to
-/// the database for each run, all in the same moment.
+/// The number of concurrent first runs. All work is due when the service starts, and would otherwise open one
+/// connection to the database per run at the same moment.
 const FIRST_RUNS: usize = 2;
 
-/// The longest time that a first run waits for the others.
+/// The longest time that a first run waits for other first runs.
 const LONGEST_DELAY: RealTime = RealTime::from_millis(if cfg!(test) { 500 } else { 1_000 });
 
-/// When periodic work runs, for all work of one node.
+/// Schedules all periodic work of one node.
 #[derive(Clone)]
 pub struct Schedule {
     clock: Clock,
@@ -37,8 +37,8 @@ impl Schedule {
 
 /// Runs `work` soon, and then whenever `every` has passed by the program's clock, until `end`. A
 /// panic does not end the repetition. If the clock is set back, the work runs at once. No run is
-/// cancelled, because a dropped transaction stays open on its connection. Long work must check for
-/// the shutdown itself.
+/// cancelled, because a dropped transaction stays open on its connection, so long work must check
+/// for a shutdown itself.
 pub fn periodic<W>(
     schedule: &Schedule,
     every: Duration,

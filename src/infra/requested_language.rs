@@ -8,17 +8,17 @@ tokio::task_local! {
     static REQUESTED: Requested;
 }
 
-/// A language that a request asks for, if it asks for one. Stored as its tag.
+/// The language that a request asks for, if any. It is serialised as its tag.
 #[derive(Clone, Copy, Default)]
 pub struct Requested(pub Option<&'static Language>);
 
 impl Requested {
-    /// The language of the request whose work this is.
+    /// The language of the request that the current task works for; no language outside of a request.
     pub fn current() -> Self {
         REQUESTED.try_with(|requested| *requested).unwrap_or_default()
     }
 
-    /// Does the work of a request in this language.
+    /// Runs the work of a request with this language as the current one.
     pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
         REQUESTED.scope(self, work).await
     }

@@ -1,4 +1,4 @@
-/// Defines a function that deletes a batch of a table's expired rows. Rows renewed in the meantime are kept.
+/// Defines a function that deletes a batch of a table's expired rows. Rows that are renewed meanwhile are kept.
 macro_rules! deletion {
     ($(#[$comment:meta])* $name:ident, $table:literal, $key:literal, $expired:literal) => {
         $(#[$comment])*

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 /// Delay before a restart, so that a panic at every start does not fill the log.
 const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
-/// Runs `work` in the background until it returns; restarts it after a panic. Its state is lost then.
+/// Runs `work` in the background until it returns, and restarts it after a panic, which loses its state.
 pub fn supervise<W>(work: impl Fn() -> W + Send + 'static)
 where
     W: Future<Output = ()> + Send + 'static,

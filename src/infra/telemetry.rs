@@ -26,7 +26,7 @@ pub fn install(format: LogFormat) {
         }
     };
     registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
-    // All of Rocket's lines through `log` are filtered out. A maximum level is cheaper than filters.
+    // All of Rocket's messages through `log` are filtered out, and a maximum level is cheaper than a filter.
     if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none() {
         log::set_max_level(log::LevelFilter::Warn);
     }
@@ -38,7 +38,7 @@ fn text_lines<S>() -> fmt::Layer<S, impl for<'w> FormatFields<'w> + 'static> {
     fmt::layer().with_target(false).with_ansi(false).fmt_fields(fields)
 }
 
-/// Like the library's formatter without styles, because the fields of every request are formatted.
+/// Like the library's formatter, but without styles, for speed: the fields of every request are formatted.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     match field.name() {
         "message" => {}
@@ -64,9 +64,9 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// Silences libraries that log confidential data, whatever `RUST_LOG` says: Rocket logs URIs and
-/// headers, the MCP library messages. Also silences the warnings of Rocket's macros (target: the
-/// route's module and an underscore), one per request that a guard refuses.
+/// Silences libraries that log confidential data, regardless of `RUST_LOG`: Rocket logs URIs and
+/// headers, and the MCP library logs messages. Also silences the warnings of Rocket's macros (target:
+/// the route's module and an underscore), of which there is one per request that a guard refuses.
 fn is_discreet(metadata: &Metadata<'_>) -> bool {
     let target = metadata.target();
     let of_macro = target.ends_with("::_") && *metadata.level() > Level::ERROR;

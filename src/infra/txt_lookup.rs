@@ -1,7 +1,7 @@
 //! TXT lookups in the DNS (RFC 1035), by which owners of a host prove their ownership. Uses TCP, which
 //! every recursive resolver supports (RFC 7766): an answer cannot be forged by guessing an id, and is never
-//! truncated. Answers are parsed here, because `simple-dns` refuses a whole answer for one malformed record
-//! of any type in it.
+//! truncated. Answers are parsed here, because `simple-dns` refuses a whole answer if one record of any type
+//! in it is malformed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of servers, tried in order until one answers, like the system's own resolver.
+/// Maximum number of servers, which are tried in order until one answers, as the system's resolver does.
 const MOST_SERVERS: usize = 3;
 const PORT: u16 = 53;
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -32,7 +32,7 @@ impl TxtLookup {
         Self { servers }
     }
 
-    /// The TXT records of an ASCII name, each as one text; empty also if no server answers.
+    /// The TXT records of an ASCII name, each as one text. Also empty if no server answers.
     pub async fn records(&self, name: &str) -> Vec<String> {
         for server in self.servers().await.into_iter().take(MOST_SERVERS) {
             match timeout(TIMEOUT, ask(server, name)).await {
@@ -45,7 +45,7 @@ impl TxtLookup {
         Vec::new()
     }
 
-    /// Read anew for each lookup: in a container the machine's servers may change at runtime.
+    /// Reads the servers anew for each lookup, because in a container they may change at runtime.
     async fn servers(&self) -> Vec<SocketAddr> {
         if !self.servers.is_empty() {
             return self.servers.clone();
@@ -95,7 +95,7 @@ fn question(id: u16, name: &str) -> Option<Vec<u8>> {
     Some([&length.to_be_bytes()[..], &message].concat())
 }
 
-/// The texts of the answer to our query; `None` for anything else.
+/// The texts of the answer to the query with this id; `None` for any other message.
 fn read_answer(message: &[u8], id: u16) -> Option<Vec<String>> {
     let is_ours = u16_at(message, 0)? == id && message.get(2)? & 0x80 != 0;
     let code = message.get(3)? & 0x0f;

@@ -1,5 +1,5 @@
 //! Requests whose client address cannot be parsed from the configured header. They share the
-//! proxy's limit, so the operator is warned.
+//! rate limit of the proxy's address, so the operator is warned.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,7 +21,7 @@ impl UnreadAddresses {
         Self { clock, count, logged_in: Arc::new(AtomicI64::new(i64::MIN)) }
     }
 
-    /// Counts one. The warning omits the header's value, because it may be somebody's address.
+    /// Counts a request. The warning omits the header's value, because it may be a person's address.
     pub fn note(&self) {
         self.count.inc();
         let minute = self.clock.now().timestamp() / 60;

@@ -1,4 +1,4 @@
-//! Log jobs: append pending entries, publish, cosign and timestamp. Any node may run them first.
+//! Jobs of the public log: append pending entries, publish, cosign and timestamp. Every node runs them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub fn append_often(
     });
 }
 
-/// Stores the state signed by any node in this node's file, and publishes it once all nodes have stored it.
+/// Stores the newest state that any node signed in this node's file, and publishes it once all nodes have stored it.
 pub fn remember_often(
     schedule: &Schedule,
     shutdown: &Shutdown,
@@ -41,7 +41,7 @@ pub fn remember_often(
     });
 }
 
-/// Requests cosignatures soon after signing, and retries unavailable witnesses.
+/// Requests cosignatures soon after signing, and retries the requests to unavailable witnesses.
 pub fn cosign_often(
     schedule: &Schedule,
     shutdown: &Shutdown,
@@ -93,7 +93,7 @@ fn repeat<W>(
     });
 }
 
-/// Queues what was published by versions without a log.
+/// Queues the publications of earlier versions of the program, which had no log.
 pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
     revision::note_missed(pool, shutdown).await?;
     ScriptBuilds::note_missed(pool).await

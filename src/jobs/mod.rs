@@ -1,4 +1,4 @@
-//! Background jobs, which run on every node as long as the service does.
+//! Background jobs, which run on every node while the service runs.
 
 pub mod demo_upkeep;
 pub mod log;

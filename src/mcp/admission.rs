@@ -12,12 +12,12 @@ use crate::tool_calls::message::Arguments;
 use crate::tool_calls::toolset::Toolset;
 use crate::types::json::shape::nearest;
 
-/// Arguments that one refusal names, and the characters that it repeats of each.
+/// Maximum number of arguments that a refusal names, and of characters of each name.
 const MOST_NAMED: usize = 10;
 const MOST_OF_NAME: usize = 64;
 
-/// Refuses what the address of the tool server does not offer, and arguments that the tool does not
-/// have.
+/// Refuses tools that are not offered at this address of the tool server, and arguments that the tool
+/// does not have.
 pub fn admit(tool: Option<&Tool>, sender: &Sender) -> Result<()> {
     let changes = CATALOGUE.find(&sender.call.name).is_some_and(|entry| !entry.is_read_only());
     if sender.toolset == Toolset::Reading && changes {
@@ -34,8 +34,8 @@ pub fn no_tool() -> ErrorData {
     ErrorData::invalid_params("tool not found", None)
 }
 
-/// Refuses arguments that the tool does not have, which it would ignore: a misspelt `dry_run` must
-/// not publish. And too many of them, as the routes do.
+/// Refuses unknown arguments, which the tool would ignore: a call with a misspelt `dry_run` must not
+/// publish. Also refuses arguments that are too large, as the routes do.
 fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
     let known = tool.input_schema.get("properties").and_then(Value::as_object);
     let known = known.into_iter().flat_map(Map::keys).map(String::as_str).collect::<Vec<_>>();
@@ -62,7 +62,7 @@ fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The maximum size of a tool's arguments: that of the body of its route, and what the tool adds.
+/// The maximum size of a tool's arguments: that of the body of its HTTP route, and of what the tool adds.
 fn most_bytes(tool: &str) -> usize {
     const KIB: usize = 1024;
     match tool {

@@ -16,8 +16,8 @@ use crate::tool_calls::call::Sender;
 use crate::tool_calls::tool_server::ToolServer;
 
 impl ToolServer {
-    /// Reads who sends a message from its headers, and refuses credentials that do not suffice for its
-    /// call. What the arguments contain is left to the tool: they count before the headers.
+    /// Identifies the sender of a message by its headers, and refuses credentials that do not suffice for
+    /// its call. Credentials in the arguments take precedence, and are left to the tool.
     pub async fn authorize(&self, sender: &mut Sender) -> Result<(), Refused> {
         let arguments = &sender.call.arguments;
         if arguments.api_key.is_some() || arguments.signup_token.is_some() {
@@ -29,7 +29,7 @@ impl ToolServer {
             let found = self.scope_of(sender).await;
             sender.scope = Some(found.map_err(|error| self.refused(error, proposed))?);
         }
-        // A call that is refused anyway is answered with what is wrong with it.
+        // A call that is refused anyway goes on, to get the more specific refusal.
         let Some(entry) = entry.filter(|entry| admit(Some(&entry.tool), sender).is_ok()) else {
             return Ok(());
         };

@@ -13,7 +13,7 @@ use crate::tool_calls::toolset::{Subject, Toolset};
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::new);
 
 pub struct Entry {
-    /// Without the schema of its answers.
+    /// The tool without the schema of its answers.
     pub tool: Tool,
     with_output: Tool,
     pub subject: Subject,
@@ -37,12 +37,12 @@ impl Entry {
         hints.and_then(|hints| hints.read_only_hint).unwrap_or(false)
     }
 
-    /// Whether a key of this scope may call it; without a key every tool is shown.
+    /// Whether a key of this scope may call the tool. Without a key, every tool is shown.
     pub fn is_for(&self, scope: Option<Scope>) -> bool {
         scope.is_none_or(|scope| self.scopes.contains(&scope))
     }
 
-    /// Whether it cannot be called without a key or the token of an app.
+    /// Whether a call requires a key or the token of an app.
     pub fn needs_key(&self) -> bool {
         matches!(self.accepts, Accepts::Key)
     }
@@ -58,7 +58,7 @@ impl Entry {
         first.unwrap_or(Scope::Full)
     }
 
-    /// The scope that permits it and all that another scope permits.
+    /// The scope that permits both the tool and everything that `scope` permits.
     pub fn scope_beyond(&self, scope: Scope) -> Scope {
         match scope {
             Scope::Read => self.first_of([Scope::Read, Scope::Operate]),
@@ -119,7 +119,7 @@ impl Catalogue {
     }
 }
 
-/// A key that only reads has no use for the tool that changes.
+/// Hides `change_with` from keys with the scope `read`, which cannot use it.
 fn may_change(scope: Option<Scope>, tool: &Tool) -> bool {
     scope != Some(Scope::Read) || tool.name != indirect::CHANGE_WITH
 }

@@ -35,8 +35,8 @@ pub fn prompt() -> Prompt {
         .with_title("Install the pixel on this site")
 }
 
-/// The prompt with the caller's values in it, each of them checked: whoever fills a prompt in must
-/// not be able to write its instructions.
+/// Renders the prompt with the caller's values. Each value is validated, so that it cannot add
+/// instructions to the prompt.
 pub fn render(
     base_url: &str,
     base_host: &str,
@@ -71,8 +71,8 @@ fn context(base_url: &str, base_host: &str, given: &JsonObject) -> Result<Contex
     Ok(context)
 }
 
-/// A name that can stand in the prompt's text, if this is one: a few words without anything that
-/// ends a sentence, quotes or marks up. A longer one the agent asks for.
+/// The name, if it is safe in the prompt's text: a few words without characters that end a sentence,
+/// quote or mark up. Any other name is refused, and the agent has to ask for it.
 fn plain_name(text: &str) -> Option<&str> {
     let is_plain =
         |character: char| character.is_alphanumeric() || " &'’()+,-/".contains(character);

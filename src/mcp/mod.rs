@@ -1,6 +1,6 @@
 //! The service as tools for agents: an MCP server (Model Context Protocol, streamable HTTP) at
-//! `/mcp`, with the functions, the answers and the sentences of the HTTP API. It keeps no sessions:
-//! every request stands for itself, so any node may answer it.
+//! `/mcp`, with the functions, the answers and the sentences of the HTTP API. It is stateless: every
+//! request is independent of others, so any node can answer it.
 
 mod admission;
 mod authorization;

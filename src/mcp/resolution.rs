@@ -14,12 +14,12 @@ use crate::tool_calls::message::{Arguments, Call};
 use crate::tool_calls::toolset::Subject;
 use crate::types::json::shape::{nearest, read_fields};
 
-/// Tools that an answer describes with their arguments.
+/// Maximum number of tools that an answer describes with their arguments.
 const MOST_DESCRIBED: usize = 5;
-/// Bytes around the arguments of the tool that is named.
+/// Maximum bytes of a call besides the arguments of the named tool.
 const MOST_BESIDE: usize = 64 * 1024;
 
-/// The tool and the arguments that `read_with` and `change_with` name; other calls are unchanged.
+/// Replaces a call of `read_with` or `change_with` by the call that it contains. Returns other calls unchanged.
 pub fn resolve(call: Call) -> Result<Call> {
     if ![READ_WITH, CHANGE_WITH].contains(&&*call.name) {
         return Ok(call);

@@ -124,7 +124,7 @@ async fn answer(
     let (text, call) = message.split()?;
     let invalid_input = invalid_input::answer(&text);
     let mut sender = Sender { toolset, ..head.sender };
-    // The tool server answers with what is wrong with a call that names no tool to call.
+    // If the call inside `read_with` or `change_with` is invalid, the tool server answers with the reason.
     sender.call = resolution::resolve(call.clone()).unwrap_or(call);
     server.authorize(&mut sender).await?;
     let request_id = sender.request_id.clone();
@@ -152,7 +152,7 @@ fn with_id(body: Vec<u8>, request_id: &RequestId) -> Vec<u8> {
     serde_json::to_vec(&document).unwrap_or(body)
 }
 
-/// The head of a request whose client may send one more, and who that is.
+/// The head and the sender of a request that is within its client's rate limit.
 struct Head {
     library: http::request::Builder,
     sender: Sender,
@@ -179,7 +179,7 @@ impl Head {
     }
 }
 
-/// Agents of many people may share an address, so those whose key worked lately are not counted.
+/// Agents of many people may share an IP address, so requests with a recently valid key are not counted.
 fn admit(request: &Request<'_>) -> Result<()> {
     let server = request.rocket().state::<ToolServer>();
     let is_known =
@@ -196,8 +196,8 @@ struct Reply {
 }
 
 impl Reply {
-    /// JSON is passed on. What the library says in plain text when it refuses a request becomes
-    /// an error like every other.
+    /// Passes JSON on. A refusal of the library, which is in plain text, becomes an error in the format
+    /// of the service.
     fn of(response: http::Response<Vec<u8>>) -> Result<Self> {
         let (head, body) = response.into_parts();
         let status = head.status.as_u16();
@@ -210,7 +210,7 @@ impl Reply {
 }
 
 fn refusal(status: u16, text: &str) -> Error {
-    // A message that is none gets 415 of the library, which is about its `Content-Type`.
+    // The library answers a malformed message with 415, as if its `Content-Type` were wrong.
     if text.starts_with("fail to deserialize") {
         return Error::InvalidRequest;
     }

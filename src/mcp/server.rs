@@ -1,4 +1,4 @@
-//! The tool server: what it says of itself, and how a request finds its tool.
+//! The tool server: its description, and the dispatch of requests to tools.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -33,8 +33,8 @@ use crate::tool_calls::outcome::{answer, refusal, with_structured_content};
 use crate::tool_calls::tool_server::{FRESH_MS, ToolServer};
 
 impl ToolServer {
-    /// Answers one HTTP request, refusing those for other names than the service's own: a page
-    /// elsewhere must not reach a server that its reader can reach (DNS rebinding).
+    /// Answers one HTTP request. Refuses requests for host names other than the service's own, as a
+    /// protection against DNS rebinding.
     pub async fn handle(
         &self,
         head: http::request::Builder,
@@ -53,10 +53,10 @@ impl ToolServer {
     }
 }
 
-/// A service on a loopback name is reached by each of them.
+/// The host names of a service on the loopback interface, all of which are accepted.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Without sessions, with answers in JSON, for the names of the base address.
+/// Stateless, with answers in JSON, for the host names of the base URL.
 fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
     let base = Url::parse(base_url).expect("the base address was checked at the start");
     let own = base.host_str().unwrap_or_default();
@@ -74,8 +74,8 @@ fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
         .with_allowed_hosts(names)
 }
 
-/// The answer of a handler. The library waits for good for one that panics, and an internal error
-/// has the id of its request.
+/// The answer of a handler. A panic becomes an internal error, because the library would wait for an
+/// answer forever. An internal error contains the id of its request.
 async fn answered<T>(
     handler: impl Future<Output = Result<T, ErrorData>>,
     request_id: &RequestId,
@@ -119,7 +119,7 @@ impl ServerHandler for ToolServer {
             .with_instructions(templates::text("texts/instructions.md"))
     }
 
-    /// All but the one that has batches, which no other revision has.
+    /// All versions except the one with batches, which no other version has.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter();
         known.filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
@@ -139,7 +139,7 @@ impl ServerHandler for ToolServer {
         Ok(result)
     }
 
-    /// The library reports invalid parameters as an unknown method.
+    /// The library also calls this for a known method with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -187,7 +187,7 @@ impl ServerHandler for ToolServer {
             match &*sender.call.name {
                 indirect::FIND_TOOLS => resolution::find(&sender.call.arguments, sender.scope)
                     .map_or_else(refused, |found| answer(&found)),
-                // A call that names a tool to call has that tool's name; this one has an error.
+                // A valid call has been replaced by the call that it contains, so this one is refused.
                 indirect::READ_WITH | indirect::CHANGE_WITH => {
                     resolution::resolve(sender.call.clone())
                         .map_or_else(refused, |_| Err(no_tool()))

@@ -12,7 +12,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The address of the request if it is one of the app's; the only one if the request names none.
+    /// The requested redirect address if it is registered; without one, the only registered address.
     pub fn redirect_uri(&self, asked: Option<&str>) -> Option<RedirectUri> {
         match (asked, &self.redirect_uris[..]) {
             (None, [only]) => Some(only.clone()),

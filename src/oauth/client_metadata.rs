@@ -47,7 +47,7 @@ impl ClientMetadata {
         ))
     }
 
-    /// The name in one line, without characters that are invisible or change the direction of text.
+    /// The name on one line, without characters that are invisible or change the direction of text.
     pub fn name(&self, otherwise: &str) -> String {
         let is_shown = |character: &char| {
             !character.is_control()

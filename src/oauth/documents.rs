@@ -1,4 +1,4 @@
-//! Apps named by the https address of a document about them (client-id metadata documents).
+//! Apps whose `client_id` is the https address of their metadata (client-id metadata documents).
 
 use url::{Host, Url};
 
@@ -10,7 +10,7 @@ use crate::infra::fetch::GuardedFetch;
 const MOST_BYTES: usize = 5 * 1024;
 const MOST_ADDRESS: usize = 400;
 
-/// The address of a document, if a `client_id` is one.
+/// Parses a `client_id` that is the address of a document; `None` for other ids.
 pub fn address_of(client_id: &str) -> Option<Url> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}'".contains(&byte);
     if client_id.len() > MOST_ADDRESS || !client_id.bytes().all(is_plain) {
@@ -23,7 +23,7 @@ pub fn address_of(client_id: &str) -> Option<Url> {
         && url.username().is_empty()
         && url.password().is_none()
         && url.path().len() > 1;
-    // The normal form is the only one, so that dots in the path cannot stand for another document.
+    // Only the normalised form is accepted, so that dots in the path cannot refer to another document.
     (is_admitted && url.as_str() == client_id).then_some(url)
 }
 

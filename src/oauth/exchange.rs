@@ -7,11 +7,11 @@ use super::service::OAuth;
 use super::tokens::{self, Tokens};
 use crate::infra::limits::client_net::ClientNet;
 
-/// Characters of a code verifier (RFC 7636, 4.1).
+/// The length of a code verifier in characters (RFC 7636, 4.1).
 const VERIFIER_LEN: std::ops::RangeInclusive<usize> = 43..=128;
 
-/// Exchanges a code or a refresh token. Failed requests are counted per client: the apps of many people
-/// may share an address.
+/// Exchanges a code or a refresh token. Only failed requests are counted per client address, because the apps
+/// of many people may share one.
 pub async fn exchange(oauth: &OAuth, net: ClientNet, body: &[u8]) -> Result<Tokens, Failure> {
     let exchanged = read_and_exchange(oauth, body).await;
     if matches!(exchanged, Err(Failure::Refused(_))) {

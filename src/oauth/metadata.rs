@@ -1,4 +1,4 @@
-//! The documents by which apps find the authorization server (RFC 9728, RFC 8414).
+//! The documents by which apps discover the authorization server (RFC 9728, RFC 8414).
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,5 +1,5 @@
-//! OAuth 2.1 for the tool server: an app connects by its address alone, and a member allows it. What
-//! is allowed is a grant (`accounts::grants`). Here are the protocol's parts: apps, authorization
+//! OAuth 2.1 for the tool server: an app needs only the server's address to connect, and a member allows
+//! the access, which is stored as a grant (`accounts::grants`). This module contains apps, authorization
 //! requests, codes and tokens. Tokens are opaque and only valid at `/mcp`.
 
 pub mod authorization;
@@ -23,10 +23,10 @@ use sqlx::PgConnection;
 use crate::accounts::grants;
 use crate::error::Result;
 
-/// A used code is kept for this duration, so that a second use is noticed.
+/// A code is kept for this duration after its expiry, so that a second use is noticed.
 const USED_CODES: Duration = Duration::days(1);
 
-/// Deletes what has expired: codes, tokens, grants, and apps that nobody uses.
+/// Deletes expired codes, tokens and grants, and unused apps. Returns the largest count.
 pub async fn delete_expired(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -38,6 +38,6 @@ pub async fn delete_expired(
     let unused = now - registration::UNUSED_LIFE;
     let forgotten = now - registration::FORGOTTEN_LIFE;
     let clients = store::delete_unused_clients(connection, unused, forgotten, limit).await?;
-    // A full batch of any of them asks for another round.
+    // The caller runs another round if any of the four batches was full.
     Ok([codes, tokens, grants, clients].into_iter().max().unwrap_or_default())
 }

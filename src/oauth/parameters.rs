@@ -1,4 +1,4 @@
-//! The parameters of a request. Each may be given once, and an empty one is none (RFC 6749, 3.1).
+//! The parameters of a request. Each may be given once, and an empty value counts as missing (RFC 6749, 3.1).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const MOST: usize = 40;
 pub struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Reads a query or the body of a form.
+    /// Parses a query string or a form-encoded body.
     pub fn parse(text: &[u8]) -> Result<Self, Refusal> {
         let mut values = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(text).take(MOST) {

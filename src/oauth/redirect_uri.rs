@@ -1,11 +1,11 @@
-//! The address that an app is sent back to: its site, a port of the person's own machine, or a program by a
-//! scheme of its own (RFC 8252).
+//! Redirect addresses of apps: an https address, a loopback address on the person's machine, or a private-use
+//! scheme of a program (RFC 8252).
 
 use url::{Host, Url};
 
 const MOST_BYTES: usize = 500;
 
-/// Schemes of programs that are known though they contain no dot.
+/// Private-use schemes without a dot that well-known programs use.
 const KNOWN_SCHEMES: [&str; 12] = [
     "claude",
     "code-oss",
@@ -35,7 +35,7 @@ impl RedirectUri {
         }
         let url = Url::parse(text).ok()?;
         let scheme = url.scheme();
-        // Parsers differ about what follows the scheme if it is written in another way.
+        // Parsers disagree about addresses with anything else after the scheme.
         let begins_with =
             |rest: &str| text.strip_prefix(scheme).is_some_and(|after| after.starts_with(rest));
         let is_admitted = match scheme {
@@ -51,8 +51,8 @@ impl RedirectUri {
         &self.text
     }
 
-    /// Whether a request may name `asked` where this one is registered: the same text, or on a
-    /// loopback address another port, which programs choose when they start.
+    /// Whether a request may use `asked` if this address is registered: the same text, or the same
+    /// loopback address with another port, because programs choose the port when they start.
     pub fn admits(&self, asked: &Self) -> bool {
         if self.text == asked.text {
             return true;
@@ -64,7 +64,7 @@ impl RedirectUri {
         matches!((without_port(self), without_port(asked)), (Some(one), Some(other)) if one == other)
     }
 
-    /// The receiver of the answer, in a form that people read.
+    /// The receiver of the answer, for display.
     pub fn destination(&self) -> String {
         match self.url.scheme() {
             "https" => self.url.host_str().unwrap_or_default().to_owned(),
@@ -73,11 +73,11 @@ impl RedirectUri {
         }
     }
 
-    /// The source of a content security policy that permits a form to lead there.
+    /// The source expression that permits a form's redirect in a content security policy (`form-action`).
     pub fn form_source(&self) -> String {
         match (self.url.scheme(), self.url.host()) {
             ("https", _) => self.url.origin().ascii_serialization(),
-            // The policy has no form for an IPv6 address.
+            // Source expressions cannot contain IPv6 addresses.
             ("http", Some(Host::Ipv6(_))) => "http:".to_owned(),
             ("http", _) => self.url.origin().ascii_serialization(),
             (own, _) => format!("{own}:"),

@@ -25,7 +25,7 @@ impl Refusal {
     }
 }
 
-/// Why the protocol does not go on: the app did something wrong, or the service cannot.
+/// The reason why a request failed: it was refused, or the service has an error.
 #[derive(Debug)]
 pub enum Failure {
     Refused(Refusal),

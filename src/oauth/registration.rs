@@ -1,4 +1,4 @@
-//! Apps that register themselves (RFC 7591). They are public: none has a secret.
+//! Apps that register themselves (RFC 7591). They are public clients, without a secret.
 
 use chrono::Duration;
 use serde::Serialize;
@@ -11,9 +11,9 @@ use super::service::OAuth;
 use super::store;
 use crate::types::ids::random_text;
 
-/// An app that nobody has allowed anything is forgotten after this time.
+/// An app that nobody has authorised is deleted this long after its registration.
 pub const UNUSED_LIFE: Duration = Duration::days(1);
-/// So is one that was used, after its last grant has ended.
+/// An app without a grant is deleted this long after its last authorization.
 pub const FORGOTTEN_LIFE: Duration = Duration::days(180);
 
 const ID_LEN: usize = 24;

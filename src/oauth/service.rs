@@ -12,7 +12,7 @@ use crate::infra::limits::per_client::{self, Limit};
 const MOST_DOCUMENTS: u64 = 1_000;
 const DOCUMENT_LIFE: Duration = Duration::from_secs(3600);
 
-/// State that the parts of the protocol share. Clones share the documents.
+/// The shared state of the protocol. Clones share the cache of documents.
 #[derive(Clone)]
 pub struct OAuth {
     pub infra: Infra,
@@ -48,7 +48,7 @@ impl OAuth {
         Ok(per_client::Client::new(&self.accounts.limits, net).admit(Limit::AppRequests)?)
     }
 
-    /// The app with this id: one that registered itself, or one whose id is the address of a document.
+    /// Finds the app with this id: a registered one, or the one whose document has the id as its address.
     pub async fn client(&self, client_id: &str, net: ClientNet) -> Result<Client, Failure> {
         if let Some(client) = self.documents.get(&client_id.to_owned()).await {
             return Ok(client);

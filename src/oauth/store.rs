@@ -54,8 +54,8 @@ pub async fn update_client_used(
     Ok(())
 }
 
-/// Deletes apps that nobody has used since their registration, and those without a grant that were
-/// last used long ago.
+/// Deletes apps without a grant that were registered by `registered_before` and never authorised, or that were last
+/// authorised by `used_before`.
 pub async fn delete_unused_clients(
     connection: &mut PgConnection,
     registered_before: DateTime<Utc>,

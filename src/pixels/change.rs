@@ -18,8 +18,8 @@ use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{PixelId, PixelParam};
 
-/// Moves a pixel to another host, where its installation has not been checked. An installed
-/// or moving one cannot be renamed. Without effect for the present host.
+/// Gives a pixel another host, at which its installation counts as not checked. Fails for a pixel that is
+/// installed or moving. Does nothing if the pixel has this host already.
 pub async fn rename_pixel(
     infra: &Infra,
     caller: &Caller,

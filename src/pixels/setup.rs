@@ -40,14 +40,14 @@ pub async fn create_pixel(
     Ok(pixel)
 }
 
-/// The caller's own pixel, or any for an unlimited caller. Another account's is not found, and neither is one
-/// to which the caller's sites do not extend. Every capability on a pixel begins here.
+/// The caller's own pixel, or any pixel for an unlimited caller. Fails with [`Error::PixelNotFound`] for a pixel of
+/// another account or outside the caller's restriction. Every capability on a pixel calls this first.
 pub async fn find_for(pool: &PgPool, caller: &Caller, pixel_id: &PixelParam) -> Result<Pixel> {
     let pixel_id = pixel_id.as_id().ok_or(Error::PixelNotFound)?;
     find_by_id(pool, caller, pixel_id).await
 }
 
-/// As [`find_for`], by an id that is not malformed.
+/// Like [`find_for`], for a parsed id.
 pub async fn find_by_id(pool: &PgPool, caller: &Caller, pixel_id: &PixelId) -> Result<Pixel> {
     let mut connection = pool.acquire().await?;
     let pixel = match caller.is_unlimited() {
@@ -63,7 +63,7 @@ pub async fn list(pool: &PgPool, owner: &AccountId) -> Result<Vec<Pixel>> {
     store::list_pixels(&mut connection, owner).await
 }
 
-/// The pixels of several accounts, in no order. The caller has checked the access to them.
+/// The pixels of several accounts, in no particular order. The caller must have checked the access to them.
 pub async fn list_of_accounts(pool: &PgPool, owners: &[String]) -> Result<Vec<Pixel>> {
     let mut connection = pool.acquire().await?;
     store::list_pixels_of_accounts(&mut connection, owners).await

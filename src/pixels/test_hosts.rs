@@ -35,7 +35,7 @@ pub fn parse(names: &[String]) -> Result<Vec<SiteHost>> {
     Ok(hosts)
 }
 
-/// Replaces the test hosts of a locked pixel; `false` without a change.
+/// Replaces the test hosts of a locked pixel; `false` if nothing changed.
 pub async fn replace(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -81,7 +81,7 @@ pub async fn list_usable(
     Ok(hosts)
 }
 
-/// The demo holds no hosts.
+/// Pixels of the demo are ignored, because they do not reserve hosts.
 async fn list_others(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

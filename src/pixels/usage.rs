@@ -19,7 +19,7 @@ const NEVER: i64 = i64::MAX;
 
 #[derive(Debug)]
 pub struct KnownUse {
-    /// When its use is to be recorded again, in seconds since the epoch.
+    /// The time from which use is recorded again, in seconds since 1970.
     due_at: AtomicI64,
 }
 
@@ -28,7 +28,7 @@ impl KnownUse {
         Self { due_at: AtomicI64::new(if is_confirmed { NEVER } else { i64::MIN }) }
     }
 
-    /// Records in the background, once a day, that the tag was served; after a failure a day later.
+    /// Records in the background, once a day, that the tag was served. A failure is retried a day later.
     pub fn note_served(&self, pool: &PgPool, clock: &Clock, pixel_id: &PixelId) {
         let due_at = self.due_at.load(Ordering::Relaxed);
         if due_at == NEVER {

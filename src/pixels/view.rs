@@ -30,7 +30,7 @@ pub struct PixelView {
 }
 
 impl PixelView {
-    /// With the snippet to paste: the consent tag where consent is on, else the immediate one.
+    /// Describes a pixel. The snippet to paste is the consent tag where consent is on, else the immediate one.
     pub fn of(pixel: Pixel, base_url: &str) -> Self {
         Self {
             snippet: snippet::current(&pixel, base_url),

@@ -1,4 +1,4 @@
-//! The appearance of the popup. The limits keep it readable and the choice even.
+//! The appearance of the popup. The limits keep it readable and all answers equally prominent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ impl Appearance {
 }
 
 impl Appearance {
-    /// Rules that follow the popup's own. `$` stands for the page's font, which only the script can
+    /// CSS rules that follow the popup's own. `$` stands for the page's font, which only the script can
     /// determine; no font list contains it.
     pub fn css(&self) -> String {
         let palette = |scheme: fn(&Colors) -> Option<&Palette>| {
@@ -148,7 +148,7 @@ impl Appearance {
     }
 }
 
-/// Letters, digits, spaces, commas, dashes and quotes: enough for font names, too little for CSS.
+/// Allows letters, digits, spaces, commas, dashes and quotes: sufficient for font names, but not for other CSS.
 fn is_font_list(font: &str) -> bool {
     let allowed = |character: char| character.is_alphanumeric() || " ,-'\"".contains(character);
     !font.trim().is_empty()

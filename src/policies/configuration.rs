@@ -148,7 +148,7 @@ pub async fn turn_on(
         let (version, looks) = (revision.policy.version, settings.appearance);
         popup_changes::note(&mut transaction, now, &pixel, version, before, looks).await?;
     }
-    // Nobody proves choices of demo tags, which have no caller.
+    // Demo tags, which have no caller, get no screenshots, because their choices are not proved.
     if is_changed && caller.is_some() {
         due::note(&mut transaction, pixel_id, now).await?;
     }

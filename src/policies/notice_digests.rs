@@ -9,7 +9,7 @@ use crate::proof::publications;
 use crate::types::ids::PixelId;
 use crate::types::locales::Locale;
 
-/// Each entry takes some hundred bytes.
+/// Each entry takes a few hundred bytes.
 const MAX_REMEMBERED: u64 = 10_000;
 
 type Key = (PixelId, i32, &'static str, bool);
@@ -38,7 +38,7 @@ impl NoticeDigests {
         let key = (pixel_id.clone(), version, locale.lang.as_str(), is_shared);
         match self.known.get(&key).await {
             Some(digest) => digest,
-            // Boxed, because nearly all notices are known.
+            // Boxed to keep the future small: nearly all notices are cached.
             None => Box::pin(self.publish(key, policy, locale)).await,
         }
     }

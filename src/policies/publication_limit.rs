@@ -7,8 +7,8 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// The limit for changes of what visitors of an account's pixels are served. Each change may be
-/// stored permanently, in the public log too, and every node rebuilds its scripts.
+/// The limit for changes to the content that visitors of an account's pixels are served. Each change
+/// may be stored permanently, in the public log too, and makes every node rebuild its scripts.
 const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
 
 /// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.

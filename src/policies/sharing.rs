@@ -4,14 +4,14 @@ use crate::error::{Result, wrong_field};
 use crate::pixels::PublicPixel;
 use crate::types::host::SiteHost;
 
-/// For how long the tag removes the cookie after sharing was turned off: longer than one lasts.
+/// The period after sharing was turned off in which the tag removes the cookie: longer than the cookie lasts.
 const SHARED_FOR: Duration = Duration::days(366);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
     Off,
     On,
-    /// It is off, and visitors may still have the cookie.
+    /// Sharing was turned off, but visitors may still have the cookie.
     Ended,
 }
 
@@ -26,7 +26,7 @@ impl Sharing {
     }
 }
 
-/// A cookie for a public suffix would be shared with sites of others; browsers refuse it.
+/// A cookie for a public suffix would be shared with sites of other owners; browsers refuse it.
 pub fn check_sharing(host: &SiteHost, share: bool) -> Result<()> {
     match share && !host.is_registrable() {
         true => Err(wrong_field("share_subdomains", NOT_SHARED)),

@@ -44,7 +44,7 @@ pub struct Site {
     /// The hosts whose subdomains share a choice, separated by commas: the pixel's, and its former one while it
     /// moves.
     pub shared_hosts: String,
-    /// Differs when what visitors are served differs.
+    /// A hash of the data that determine the scripts that visitors are served.
     pub fingerprint: u64,
     text_bytes: usize,
 }
@@ -119,10 +119,10 @@ fn shared_hosts(pixel: &PublicPixel, now: DateTime<Utc>) -> String {
     hosts.map(SiteHost::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// A site as a visitor's page names its pixel: by the pixel's own name, or by its test id.
+/// A site that was found by a name in a visitor's page: its pixel's id, an alias or the test id.
 pub struct NamedSite {
     pub site: Arc<Site>,
-    /// The hosts, besides local ones, that the test id admits; `None` under the pixel's own name.
+    /// The hosts, besides local ones, that the test id admits; `None` if the name is not the test id.
     test_hosts: Option<Arc<[SiteHost]>>,
 }
 
@@ -181,7 +181,7 @@ impl SiteCache {
         }
     }
 
-    /// The site of a pixel, under its own name or its test id. Other methods know no test ids.
+    /// The site of a pixel, by its id, an alias or its test id. [`Self::find`] does not accept test ids.
     pub async fn find_named(&self, name: &str) -> Result<Option<NamedSite>> {
         let Some(name) = PixelRef::parse(name) else { return Ok(None) };
         if let Some(site) = self.find_tested(&name).await? {

@@ -135,8 +135,8 @@ pub async fn find_current_policy(
     row.map(Policy::try_from).transpose()
 }
 
-/// The version with the hash: of several, the newest at a time, or of all without one. Clocks of
-/// nodes differ, so a time before all of them selects the first.
+/// The version with the hash; of several, the newest that was published by `at`, or the newest of all
+/// without `at`. Clocks of nodes differ, so a time before all versions selects the first.
 pub async fn find_policy_by_hash(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

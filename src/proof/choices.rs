@@ -28,10 +28,10 @@ pub(super) async fn append(
         return Ok(None);
     }
     let leaves = waiting.hashes;
-    // Takes up to a tenth of a second for a hundred thousand, so it must not block other tasks.
+    // This takes up to 100 ms for 100,000 leaves, so it must not block other tasks.
     let epoch = spawn_blocking(move || Epoch::of(&leaves)).await.map_err(Error::internal)?;
     let epoch = Arc::new(epoch);
-    // The tree is hashed while PostgreSQL stores its leaves: each takes about as long as the other.
+    // The tree is hashed while PostgreSQL stores its leaves, because both take about the same time.
     let hashed = Arc::clone(&epoch);
     let hashing = spawn_blocking(move || hashed.tops());
     let groups = epoch.groups.iter().map(|group| to_bytes(group)).collect::<Vec<_>>();

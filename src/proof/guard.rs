@@ -153,7 +153,7 @@ impl Guard {
         }
     }
 
-    /// Whether the file was reported since this process first saw its row. Then its node is running.
+    /// Whether the file was reported since this process first saw its row, which shows that its node is running.
     pub fn is_running(&self, id: &str) -> bool {
         locked(&self.heartbeats).get(id).is_some_and(|beat| beat.is_running)
     }

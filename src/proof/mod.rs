@@ -1,7 +1,7 @@
 //! The transparency log: every policy, notice that was read, build of the consent tag, and watch report. Anybody
-//! can verify that none was changed or removed. Choices are in it as one hash for some seconds, so that each can
-//! be proved and none is disclosed. The formats are those of C2SP (signed notes, checkpoints, tiled logs) over
-//! the Merkle trees of RFC 6962. An entry holds a hash and a time, and no personal data.
+//! can verify that none was changed or removed. The choices of some seconds are in it as one hash, so that each
+//! can be proved and none is disclosed. The formats are those of C2SP (signed notes, checkpoints, tiled logs) over
+//! the Merkle trees of RFC 6962. An entry contains a hash and a time, but no personal data.
 
 mod choices;
 pub mod cosigning;

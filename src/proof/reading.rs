@@ -19,12 +19,12 @@ impl Log {
             Ok(Arc::from(self.shown(&mut connection).await?))
         };
         let note = self.checkpoint.get_or_make((), reading).await?;
-        // Before the first signature there is no note, or one of a log of another name.
+        // Before the first signature, the note is empty or belongs to a log of another name.
         let is_of_this = note.lines().next() == Some(&key.origin);
         if is_of_this { Ok(note) } else { Err(Error::NotInLog) }
     }
 
-    /// The number of the log: the first, or one begun after a loss.
+    /// The number of the log: 1, or more for a log that was begun after a loss.
     pub fn number(&self) -> u32 {
         self.infra.config.log_number
     }

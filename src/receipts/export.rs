@@ -80,7 +80,7 @@ struct BrokenOff {
     error: String,
 }
 
-/// A running export. It holds no connection between two pages, so slow readers block nobody.
+/// A running export. It holds no connection between two pages, so slow readers do not use up connections.
 struct Export {
     infra: Infra,
     _permit: ExportPermit,
@@ -94,7 +94,7 @@ struct Export {
 
 enum Cursor {
     PoliciesAfter(i32),
-    /// The time of a receipt and its position.
+    /// The time and position of the last receipt that was exported.
     ReceiptsAfter(DateTime<Utc>, i64),
     End,
 }

@@ -67,8 +67,8 @@ impl LogQuery {
         }
     }
 
-    /// Whether the choices are ordered by the times in their receipts. All choices of a pixel or of a visitor
-    /// are ordered by their recording instead, which may differ by moments.
+    /// Whether the choices are ordered by the times in their receipts. Choices without a filter, and those of one
+    /// visitor, are ordered by position instead; the two orders may differ slightly.
     pub fn is_by_time(&self) -> bool {
         let has_filter = self.state.is_some()
             || self.receipt_id.is_some()
@@ -81,7 +81,7 @@ impl LogQuery {
     /// millisecond.
     pub fn narrowed(&self) -> Times {
         let Some(receipt_id) = self.receipt_id else { return self.times };
-        // Any other id does not exist: its time is before all choices.
+        // Ids of receipts are UUIDs of version 7. For any other id the time is before all choices, so none matches.
         let time = receipt_id.get_timestamp().filter(|_| receipt_id.get_version_num() == 7);
         let (seconds, nanos) = time.map_or((0, 0), |time| time.to_unix());
         let time =
@@ -117,7 +117,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// An opaque text, which readers send back.
+    /// An opaque text, which clients send back as `before`.
     pub fn to_text(self) -> String {
         match self.time {
             Some(time) => format!("{:016x}{:016x}", time.timestamp_micros(), self.seq),

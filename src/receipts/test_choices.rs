@@ -1,5 +1,5 @@
-//! Choices that are made under a pixel's test id. They are in a table of their own, which nothing reads that reads
-//! the choices of visitors, and have no events, no leaves in the log and no counts.
+//! Choices that are made under a pixel's test id. They are in a separate table, which no query for visitors' choices
+//! reads, and have no events, no leaves in the log and no counts.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,11 +18,11 @@ use crate::pixels::setup::find_for;
 use crate::policies::sites::Site;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// The number of test choices of a pixel that are kept, however many are made in seven days.
+/// Maximum number of test choices of a pixel that are kept within their retention period of seven days.
 const KEPT: i64 = 1_000;
 const LISTED: i64 = 20;
 
-/// Stores a choice, or finds the stored one that it repeats; `None` for a pixel that is gone.
+/// Stores a choice, or finds the stored one that it repeats; `None` for a deleted pixel or a suspended account.
 pub(super) async fn record(
     pool: &PgPool,
     pixel_id: &PixelId,

@@ -33,7 +33,7 @@ pub async fn insert_link(connection: &mut PgConnection, new: &NewLink<'_>) -> Re
     Ok(())
 }
 
-/// Includes expired ones that are not deleted yet.
+/// Lists the links of a pixel, including expired ones that are not deleted yet.
 pub async fn list_links(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -54,7 +54,7 @@ pub async fn list_links(
     Ok(links.collect())
 }
 
-/// Counts the links that work. The caller locks the pixel's row, so that the number stays true.
+/// Counts the valid links. The caller must lock the pixel's row, so that the number stays correct.
 pub async fn count_links(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -70,7 +70,7 @@ pub async fn count_links(
     Ok(count)
 }
 
-/// Returns `false` if the pixel has no such link that works.
+/// Returns `false` if the pixel has no such valid link.
 pub async fn delete_link(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -103,7 +103,7 @@ impl SharedSite {
     }
 }
 
-/// The site of a link that works, if its account is active.
+/// The site of a valid link, if its account is active.
 pub async fn find_site(
     connection: &mut PgConnection,
     token_hash: &[u8],

@@ -14,7 +14,7 @@ impl Token {
         Self(format!("{BEGINNING}{}", random_text(SECRET_LEN)))
     }
 
-    /// `None` for a text of another form.
+    /// Returns `None` if the text is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let secret = text.strip_prefix(BEGINNING)?;
         let is_secret =

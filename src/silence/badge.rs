@@ -16,7 +16,7 @@ pub struct PublicVerdict {
     pub allowed: Vec<String>,
 }
 
-/// Of a pixel whose owner has turned the page on. All others are not found.
+/// The public verdict on a pixel's site. Not found unless the owner has turned the public page on.
 pub async fn find_public(pool: &PgPool, pixel_id: &str) -> Result<PublicVerdict> {
     let pixel_id = PixelId::parse(pixel_id).ok_or(Error::NotFound)?;
     let mut connection = pool.acquire().await?;

@@ -1,4 +1,4 @@
-//! A report as a watcher gives it, parsed and checked.
+//! Parses and checks reports from watchers.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Taking a report: it is checked, stored and logged, and its owner hears when it changes something.
+//! Accepts reports: checks, stores and logs them, and notifies the owner if the site has started or stopped leaking.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ use crate::proof::format::entry::Kind;
 use crate::proof::publications;
 use crate::types::ids::{PixelParam, uuid_v7};
 
-/// Reports that watchers may submit for a pixel in 24 hours.
+/// Maximum number of reports that watchers may submit for a pixel in 24 hours.
 const MAX_PER_DAY: i64 = 100;
 
 /// A report about the site of a pixel.
@@ -63,7 +63,7 @@ impl Capability for SubmitWatchReport {
         let checked = given.check(&pixel.domain)?;
         let Taken { view, mail } = take(infra, &pixel, &given, &checked, false).await?;
         if let Some(mail) = mail {
-            // The watcher does not wait for the mail server.
+            // Spawned, so that the response does not wait for the mail server.
             let infra = infra.clone();
             tokio::spawn(async move {
                 if let Err(error) = mails::send(&infra, &mail).await {
@@ -81,11 +81,11 @@ impl Capability for SubmitWatchReport {
 /// A stored report.
 pub struct Taken {
     pub view: WatchReportView,
-    /// The mail to its owner if the site has broken or recovered.
+    /// The mail to the owner, if the site has started or stopped leaking.
     pub mail: Option<ClaimedMail>,
 }
 
-/// Stores a report, unless the pixel is gone or has moved meanwhile.
+/// Stores a report. Fails with `PixelNotFound` if the pixel was deleted or moved meanwhile.
 pub async fn take(
     infra: &Infra,
     pixel: &Pixel,

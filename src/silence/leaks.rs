@@ -1,4 +1,4 @@
-//! The leaks of a report, each once for all of its visits.
+//! Lists each leak of a report once, with all visits in which it was seen.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -96,7 +96,7 @@ fn all_of(report: &Report) -> Vec<Found<'_>> {
     all
 }
 
-/// The hosts of what a report lists separately because it is allowed.
+/// The hosts that a report lists separately because they are allowed.
 pub fn allowed_hosts(report: &Report) -> Vec<String> {
     let visits = report.pages.iter().flat_map(|page| &page.visits);
     let hosts = visits.flat_map(|visit| visit.allowed.iter().map(|leak| &leak.host));

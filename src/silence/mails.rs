@@ -36,7 +36,7 @@ pub async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     Ok(())
 }
 
-/// Renders a mail; `None` once the site has changed again, and where such mails are turned off.
+/// Renders a mail. `None` if the site has changed again since, or such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;

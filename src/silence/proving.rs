@@ -13,9 +13,9 @@ use crate::proof::log::Log;
 use crate::proof::proving::LogProof;
 use crate::types::ids::PixelId;
 
-/// The most reports of a day.
+/// Maximum number of reports of a day.
 const MOST: usize = 5;
-/// The most bytes of all reports of a day together, so that a proof can be sent to the service.
+/// Maximum total size of a day's reports, in bytes, so that a proof can be sent to the service.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A watch report, and the proof that its hash is in the log.
@@ -48,7 +48,7 @@ pub async fn prove_reports(
         }
         let files = find_files(&mut connection, pixel_id, report_id).await?;
         let Some(GivenReport { report, note }) = files else { continue };
-        // A report in a form that verifiers refuse would invalidate the proof of the choice.
+        // A report in a form that verifiers reject would invalidate the proof of the choice.
         let is_readable = WatchResult::read(&report, &note).is_some();
         if !is_readable || bytes + report.len() + note.len() > MAX_BYTES {
             continue;

@@ -17,7 +17,7 @@ use crate::types::ids::PixelRef;
 use crate::watch::report::NOTE;
 use crate::watch::{ON_NODE, OutputFolder, RunError, own_command, run_to_end};
 
-/// The six visits of a page have 180 s, their repetitions 60 s.
+/// The six visits of a page take at most 180 s, and their repetitions 60 s.
 const LIMIT: Duration = Duration::from_secs(330);
 
 /// Visits the home page of a pixel's site, and returns the report.
@@ -41,7 +41,7 @@ pub async fn run(
     }
 }
 
-/// The other names under which the site may have installed the pixel.
+/// The aliases under which the site may have installed the pixel.
 async fn aliases(pool: &PgPool, pixel: &Pixel) -> error::Result<Vec<PixelRef>> {
     let mut connection = pool.acquire().await?;
     list_aliases(&mut connection, &pixel.pixel_id).await
@@ -68,7 +68,7 @@ fn command(
     command.arg("watch").arg(format!("https://{}/", pixel.domain)).arg(format!("--{ON_NODE}"));
     command.arg("--out").arg(folder).arg(format!("--pixel={}", pixel.pixel_id));
     for alias in aliases {
-        // An alias may begin with a hyphen.
+        // A single argument, because an alias may begin with a hyphen.
         command.arg(format!("--pixel={alias}"));
     }
     for site in allowed {

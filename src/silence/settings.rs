@@ -28,7 +28,7 @@ impl WatchView {
         let Pixel { pixel_id, domain, install_status, .. } = pixel;
         let site = store::sites::find_site(connection, &pixel_id).await?;
         let page = format!("{}/watch/{pixel_id}", infra.base_url());
-        // A plan stays in the table while the tag is missing, and after the last node with a browser has ended.
+        // The stored time remains while the tag is missing, and after the last node with a browser has stopped.
         let is_watched = install_status == InstallStatus::Installed
             && watches_sites(connection, &infra.config, &infra.clock).await?;
         Ok(Self {

@@ -41,13 +41,13 @@ pub struct NewReport {
     pub report_id: Uuid,
     pub verdict: SiteVerdict,
     pub by_service: bool,
-    /// When it was made, but not later than it was received.
+    /// The time when it was made, or when it was received if that is earlier.
     pub at: DateTime<Utc>,
     /// Hosts that it lists separately because they are allowed.
     pub allowed_hosts: Vec<String>,
 }
 
-/// The state after a report. One that is older than the newest changes nothing.
+/// The state after a report. Unless it is newer than all others, a report can change only the service's own verdict.
 pub fn after(known: KnownSilence, new: &NewReport) -> (KnownSilence, Option<SilenceChange>) {
     let mut known = known;
     if new.by_service && known.own_at.is_none_or(|at| new.at > at) {

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::error::Result;
 use crate::oauth::tokens;
 
-/// The credentials, with the grant in place of the access token of an app. Others are unchanged.
+/// Replaces the access token of an app by its grant. Returns other credentials unchanged.
 pub async fn with_grant(app: &App, credentials: Credentials) -> Result<Credentials> {
     let token = credentials.api_key.clone().filter(|key| tokens::is_access_token(key));
     let Some(token) = token else { return Ok(credentials) };

@@ -19,18 +19,18 @@ use crate::http::request_id::RequestId;
 use crate::infra::requested_language::Requested;
 use crate::types::json::shape::read_fields;
 
-/// The request that a tool call came with. Has no `Debug`: it holds secrets.
+/// The sender of a tool call, from its HTTP request. Has no `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Sender {
     pub credentials: Credentials,
     /// For the log and the answer of an internal error.
     pub request_id: RequestId,
-    /// The request's span: tools run in a task of their own.
+    /// The request's span, passed on because tools run in a task of their own.
     pub span: Span,
-    /// As the tool that `read_with` or `change_with` names, with its arguments.
+    /// The call; for `read_with` and `change_with`, the call of the tool that they name.
     pub call: Call,
     pub toolset: Toolset,
-    /// For mails that tools send, as they run in a task of their own.
+    /// The language for mails that tools send, passed on like the span.
     pub requested: Requested,
     /// The scope of the credential in the headers.
     pub scope: Option<Scope>,
@@ -70,10 +70,9 @@ impl ToolCall {
         &self.0.request_id
     }
 
-    /// Key and token of the arguments, or of the connection's headers when the arguments have
-    /// neither: many clients cannot change their headers once they are connected, and what stands
-    /// there must not mix with what the call is about. Arguments that are no text are refused, not
-    /// taken for missing.
+    /// Key and token of the arguments, or of the connection's headers if the arguments have neither:
+    /// many clients cannot change their headers once they are connected. The two sources are never
+    /// combined. Credentials that are not strings are refused, not treated as missing.
     pub fn credentials(&self, invalid_input: InvalidInput) -> Result<Credentials> {
         let Arguments { api_key, signup_token, invalid_inputs, .. } = &self.0.call.arguments;
         if !invalid_inputs.is_empty() {
@@ -89,11 +88,11 @@ impl ToolCall {
         })
     }
 
-    /// The arguments as a capability's input, or what is wrong with them.
+    /// Parses the arguments into a capability's input. The error names the invalid argument.
     pub fn input<T: DeserializeOwned>(&self, invalid_input: InvalidInput) -> Result<T> {
         let arguments = self.0.call.arguments.as_bytes();
         let read = serde_json::from_slice(arguments).or_else(|_| {
-            // Of a tree, which tells where it is wrong.
+            // Parsed again from a tree, because that error has a location.
             let tree = serde_json::from_slice::<Map<String, Value>>(arguments).unwrap_or_default();
             read_fields(&tree, "arguments")
         });

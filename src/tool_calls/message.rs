@@ -1,8 +1,8 @@
-//! A message to the tool server as it arrives. Anybody may send one, so its size (large ones need a key in the
-//! headers), the number and depth of its values, and the number of large ones at a time are limited before it is
-//! parsed. The arguments of a call, its largest part, never become a tree: they are cut out, and the tool reads its own
-//! type from their bytes. A large message has a permit only for that time: not while it arrives, and not while the
-//! tool does its work.
+//! Reception of messages to the tool server. Anybody may send one, so these are limited before it is parsed: its size
+//! (large messages need a key in the headers), the number and depth of its values, and the number of large messages
+//! that are parsed at once. The arguments of a call, its largest part, are never parsed into a tree: they are cut out,
+//! and the tool parses its own type from their bytes. A large message holds a permit only while it is parsed, not
+//! while it arrives or while the tool runs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,19 +29,19 @@ use crate::types::json::bounds::{Bounds, is_within};
 use crate::types::json::strict as strict_json;
 use crate::types::text::present;
 
-/// Bytes that anybody may send.
+/// Maximum bytes of a message without a key.
 const SMALL: usize = 64 * 1024;
-/// Bytes of a proof with watch reports, and of the message around it: 4.25 MiB.
+/// Maximum bytes of a message: 4.25 MiB for a proof with watch reports and the message around it.
 const LARGE: usize = 4352 * 1024;
-/// Bytes above which a message takes two permits: as many as a store of contacts may have.
+/// Bytes above which a message takes two permits: the maximum size of a call that stores contacts.
 const HUGE: usize = 2304 * 1024;
-/// Limits of a small message: no honest one has a value every 13 bytes.
+/// Limits of a small message: no legitimate message has a value every 13 bytes.
 const MOST_SMALL: Bounds = Bounds { values: 5_000, ..MOST_JSON };
 
-/// Bytes that are understood in next to no time.
+/// Maximum bytes of a message that needs no permit, because it is parsed almost instantly.
 const LIGHT: usize = 8 * 1024;
 
-/// A message that has arrived and got its permit, if it needs one.
+/// A received message, with its permit if it needs one.
 pub struct Message {
     bytes: Vec<u8>,
     permit: Option<OwnedSemaphorePermit>,
@@ -100,8 +100,8 @@ impl Message {
         Ok(Self { bytes, permit: Some(acquire(&permits.large, count).await?) })
     }
 
-    /// The message without the arguments of its call, and the call. A small one releases its permit, a
-    /// large one when the tool has read its arguments.
+    /// The message without the arguments of its call, and the call. The permit of a small message is
+    /// released here, that of a large one after the tool has parsed its arguments.
     pub fn split(self) -> Result<(Vec<u8>, Call)> {
         let Self { bytes, permit } = self;
         let is_large = bytes.len() > SMALL;
@@ -118,7 +118,7 @@ impl Message {
             ),
             None => (bytes, Arguments::default()),
         };
-        // The library makes trees of what it reads.
+        // The library parses the rest into a tree, so it must be small.
         match message.len() > SMALL {
             true => Err(Error::BodyTooLarge),
             false => Ok((message, Call { name, arguments })),
@@ -157,8 +157,8 @@ struct Params<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-/// The name of the called tool, and where its arguments stand; `None` for a message that is no call,
-/// which may be no message at all.
+/// The name of the called tool, and the range of its arguments; `None` for every other message,
+/// including malformed ones.
 fn called(message: &[u8]) -> Option<(String, Option<Range<usize>>)> {
     let envelope: Envelope<'_> = serde_json::from_slice(message).ok()?;
     if envelope.method != "tools/call" {
@@ -190,9 +190,9 @@ pub struct Arguments {
     pub names: Arc<[String]>,
     pub api_key: Option<String>,
     pub signup_token: Option<String>,
-    /// Credentials that are no text.
+    /// Errors for credentials that are not strings.
     pub invalid_inputs: Arc<[FieldError]>,
-    /// Until they are read.
+    /// Held until the arguments are parsed.
     pub permit: Held,
 }
 
@@ -215,8 +215,8 @@ impl Arguments {
         Ok(Self { message, range, names, api_key, signup_token, invalid_inputs, permit })
     }
 
-    /// The arguments of another tool, which are one of these. Credentials beside them are used where
-    /// they have none.
+    /// The arguments of another tool, which are nested in these. If they contain no credentials, the
+    /// credentials of the outer arguments are used.
     pub fn nested(&self, part: Option<&RawValue>) -> Result<Self> {
         let part = part.filter(|part| part.get() != "null");
         if part.is_some_and(|part| !part.get().starts_with('{')) {

@@ -1,5 +1,5 @@
-//! Messages to the tool server: how they arrive, who sent them, the calls in them, and how these are answered. `mcp`
-//! has the tools and the routes.
+//! Messages to the tool server: their reception, their senders, the calls in them, and the answers. The tools and the
+//! routes are in `mcp`.
 
 pub mod bearer;
 pub mod call;

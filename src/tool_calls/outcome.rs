@@ -9,7 +9,7 @@ use crate::error::{Error, FieldError};
 use crate::http::problem::{self, Document};
 use crate::http::request_id::RequestId;
 
-/// A placeholder for structured content that equals the text of the result. No result is a string.
+/// A placeholder for structured content, replaced by the text of the result. No result is a string.
 const AS_TEXT: &str = "as the text says";
 const STRUCTURED: &str = r#""structuredContent":"as the text says""#;
 
@@ -89,7 +89,7 @@ struct RefusedCall<'a> {
     retry_after: Option<u64>,
 }
 
-/// A tool has neither body nor query.
+/// Replaces `body` or `query` in the location by `arguments`, because a tool has neither.
 fn of_arguments(mut problem: FieldError) -> FieldError {
     if let Some(root) = problem.loc.first_mut() {
         "arguments".clone_into(root);

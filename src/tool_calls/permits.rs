@@ -7,16 +7,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
 
-/// How long a message waits for its permit.
+/// Maximum time for which a message waits for its permit.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Clones share them.
+/// The permits of a node; clones share them.
 #[derive(Clone)]
 pub struct Permits {
-    /// Of those that anybody may send: understanding them takes milliseconds of a core, in which
-    /// visitors must not wait for more than a few.
+    /// For messages that anybody may send. Parsing one occupies a core for milliseconds, which must
+    /// not delay the requests of visitors.
     pub small: Arc<Semaphore>,
-    /// Each becomes some 20 MiB when it is read, of which the largest take two.
+    /// For large messages. Parsing takes about 20 MiB per permit; the largest messages take two permits.
     pub large: Arc<Semaphore>,
 }
 

@@ -8,19 +8,19 @@ use super::permits::Permits;
 use crate::app::App;
 use crate::error::Result;
 
-/// How long a client may keep what changes only with the program: an hour, in milliseconds.
+/// Time for which clients may cache answers that change only with a new version: an hour, in milliseconds.
 pub const FRESH_MS: u64 = 3_600_000;
 
 pub type Transport = StreamableHttpService<ToolServer, NeverSessionManager>;
 
-/// The part of the API's description with a tag, which a module above knows.
+/// Returns the part of the API's description with a tag. A module of a higher layer provides it.
 pub type Describe = Arc<dyn Fn(&str) -> Result<Arc<str>> + Send + Sync>;
 
 /// The tool server; clones are the same one.
 #[derive(Clone)]
 pub struct ToolServer {
     app: App,
-    /// Made with the first request: before, the service may not know its own address.
+    /// Created by the first request, because the service may not know its own address before.
     pub transport: Arc<OnceLock<Transport>>,
     pub permits: Permits,
     pub describe: Describe,

@@ -26,7 +26,7 @@ pub enum Toolset {
 }
 
 impl Toolset {
-    /// The set of a last segment of an address.
+    /// Parses the last segment of an address.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "all" => Some(Self::All),

@@ -1,4 +1,4 @@
-//! Untrusted texts inside sentences, isolated so that they cannot reorder the words around them.
+//! Isolates untrusted text within sentences, so that it cannot reorder the words around it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Tables as text (RFC 4180).
+//! CSV tables (RFC 4180).
 
 use csv::{Terminator, WriterBuilder};
 
@@ -26,7 +26,7 @@ impl Format {
 /// elsewhere (OWASP, "CSV injection").
 const CALCULATED: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// Lines of the cells, with a leading apostrophe where a spreadsheet would evaluate them.
+/// The rows as CSV lines. A cell that a spreadsheet would evaluate gets a leading apostrophe.
 pub fn lines<R>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>>
 where
     R: IntoIterator<Item: AsRef<str>>,

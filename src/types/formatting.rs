@@ -1,6 +1,6 @@
-//! Shares of a whole as people read them.
+//! Percentages for display.
 
-/// In whole percent; `None` if the whole is 0.
+/// The part in whole percent, rounded; `None` if `whole` is 0.
 pub fn percent(part: i64, whole: i64) -> Option<i64> {
     let rounded = (i128::from(part) * 100 + i128::from(whole) / 2).checked_div(whole.into())?;
     i64::try_from(rounded).ok()

@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 pub struct SiteHost(String);
 
 impl SiteHost {
-    /// Reads what an integrator typed. A leading `https://`, each `www.` and one trailing dot are
-    /// dropped. Pages, ports, addresses, public suffixes and single labels are refused; `own_host`
-    /// (the service's own) is always allowed, so that one can try the service on one's own machine.
+    /// Parses a host that an integrator typed. A leading `https://`, each `www.` and one trailing dot
+    /// are dropped. Pages, ports, addresses, public suffixes and single labels are refused; `own_host`
+    /// (the service's own) is always allowed, so that the service can be tried locally.
     pub fn parse(text: &str, own_host: &str) -> Result<Self> {
         let text = text.trim();
         let text = strip_prefix_ignoring_case(text, "https://").unwrap_or(text);
@@ -41,7 +41,7 @@ impl SiteHost {
         &self.0
     }
 
-    /// Whether it is more than a public suffix, according to the present list.
+    /// Whether the host is more than a public suffix, according to the current list.
     pub fn is_registrable(&self) -> bool {
         is_registrable(&self.0)
     }
@@ -57,7 +57,7 @@ impl fmt::Display for SiteHost {
     }
 }
 
-/// For rows that the service wrote itself.
+/// For values from the database, which were validated when they were stored.
 impl From<String> for SiteHost {
     fn from(text: String) -> Self {
         Self(text)
@@ -69,7 +69,7 @@ fn covers(site: &str, host: &str) -> bool {
     host == site || host.strip_suffix(site).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// The host and the domains above it that a pixel may have.
+/// The host and its parent domains, except the top-level domain.
 pub fn parents_of(host: &SiteHost) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(host.as_str()), |name| parent_of(name))
         .filter(|name| name.contains('.'))
@@ -106,7 +106,7 @@ pub fn without_www(mut host: &str) -> &str {
     host
 }
 
-/// Whether it is more than a public suffix such as `co.uk` or `github.io`.
+/// Whether the host is more than a public suffix such as `co.uk` or `github.io`.
 fn is_registrable(host: &str) -> bool {
     host.contains('.') && psl::domain(host.as_bytes()).is_some()
 }

@@ -25,8 +25,8 @@ pub fn random_seed() -> String {
     hex::encode(random_bytes::<32>())
 }
 
-/// As [`random_text`], from a generator of this thread that needs no system call, for values that
-/// are unique but not secret.
+/// Like [`random_text`], but from a thread-local generator, which needs no system call: for values
+/// that must be unique but not secret.
 pub fn unique_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut rand::rng(), len)
 }
@@ -116,7 +116,7 @@ macro_rules! token_id {
             }
         }
 
-        /// For rows that the service wrote itself.
+        /// For values from the database, which were validated when they were stored.
         impl From<String> for $name {
             fn from(text: String) -> Self {
                 Self(text)
@@ -164,7 +164,6 @@ impl PixelId {
         Self(random_text(20))
     }
 
-    /// The id under which the pixel can be tried.
     pub fn test_id(&self) -> Self {
         Self(format!("{TEST_PREFIX}{}", self.0))
     }
@@ -178,7 +177,7 @@ impl PixelId {
 /// A pixel's id as a client sent it.
 pub type PixelParam = IdParam<PixelId>;
 
-/// Empty for a malformed id, which no answer repeats.
+/// Displays a malformed id as empty, so that no answer repeats it.
 impl fmt::Display for PixelParam {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_id().map_or("", PixelId::as_str))

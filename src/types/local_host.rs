@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use url::Host;
 
-/// Whether a page's host can only be reached from the machine or the network of whoever opens it: `localhost`,
+/// Whether a page's host can only be reached from the visitor's own machine or network: `localhost`,
 /// a name below `localhost` or `test`, or a loopback or private address.
 pub fn is_local(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);

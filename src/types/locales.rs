@@ -93,7 +93,7 @@ fn best_accepted(header: &str) -> Option<&'static Locale> {
     best_of(header, find, |locale| locale.lang.as_str())
 }
 
-/// The language of the range with the greatest weight for which there is one, and which is not refused.
+/// The supported language with the greatest weight, except languages that the header refuses with the weight 0.
 pub fn best_of<T: Copy>(
     header: &str,
     find: impl Fn(&str) -> Option<T>,
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// "Encrypted" in every language. Recognition uses a hash, and nobody holds a key to it.
+    /// "Encrypted" in every language. A hash is not encryption: it has no key.
     #[rustfmt::skip]
     const ENCRYPTED: [&str; 29] = [
         "encr", "enkrip", "verschlüssel", "versleutel", "chiffr", "cifra", "xifra", "crypt", "cript",
@@ -224,7 +224,7 @@ mod tests {
             ENCRYPTED.iter().any(|word| text.contains(word))
         };
         for locale in all() {
-            // The first wording contains it in every language, so the words above are the right ones.
+            // The first wording contains such a word in every language, which shows that the list is complete.
             assert!(speaks_of_it(&locale.purpose("resolution", 1).text), "{}", locale.lang);
             let texts_of_purposes = locale.purposes.values().flat_map(|it| [&it.title, &it.text]);
             let texts = texts_of_purposes

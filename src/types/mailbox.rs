@@ -24,7 +24,7 @@ struct Provider {
     separators: &'static [char],
 }
 
-/// A provider that reads every character as it is.
+/// A provider without rules of its own: every character is significant.
 const PLAIN: Provider = Provider { domains: &[], ignored: &[], alias: None, separators: &[] };
 
 const PROVIDERS: &[Provider] = &[
@@ -42,7 +42,7 @@ const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// Names at Yahoo contain no hyphen; the part after one is the keyword of a disposable address.
+/// User names at Yahoo contain no hyphen; the text after a hyphen is the keyword of a disposable address.
 const YAHOO: Provider = Provider { separators: &['-'], ..PLAIN };
 const YAHOO_DOMAINS: &[&str] = &["ymail.com", "rocketmail.com", "myyahoo.com"];
 

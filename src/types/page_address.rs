@@ -8,7 +8,7 @@ pub struct PageAddress {
 }
 
 impl PageAddress {
-    /// `path` with the service's own address, `query` as the request has it.
+    /// `path` begins with the service's base URL; `query` is that of the request.
     pub fn new(path: String, query: &str) -> Self {
         Self { path, query: query.to_owned() }
     }

@@ -55,7 +55,7 @@ fn wanted_limit(most: u16) -> String {
     format!("must be from 1 to {most}")
 }
 
-/// The message about a `before` or `after` that starts no page.
+/// The error message for a `before` or `after` at which no page starts.
 pub fn wanted_start(name: &str) -> String {
     format!("must be the next_{name} of a page")
 }

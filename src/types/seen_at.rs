@@ -1,4 +1,4 @@
-//! ISO 8601 times in the documented forms. `jiff` and `chrono` accept others, so a regular expression states them.
+//! ISO 8601 times in the documented formats. `jiff` and `chrono` accept others, so a regular expression defines them.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ const YEARS: RangeInclusive<i32> = 1..=9999;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenAt {
-    /// `YYYY-MM-DDTHH:MM:SSZ`, with the fraction of a second that was given, if one was.
+    /// `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of a second if one was given.
     pub text: String,
     /// Its day in UTC.
     pub day: NaiveDate,
@@ -56,7 +56,7 @@ fn instant(text: &str) -> Option<(NaiveDateTime, &str)> {
     let (time, fraction) = (part("time").unwrap_or_default(), part("fraction").unwrap_or_default());
     let offset = part("offset").unwrap_or("+").replace(':', "");
     let digits = [&found["date"], time].concat().replace(['-', ':'], "");
-    // A fraction is one of a second.
+    // A fraction is permitted only after a second.
     if !fraction.is_empty() && digits.len() < "YYYYMMDDhhmmss".len() {
         return None;
     }

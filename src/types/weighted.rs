@@ -61,7 +61,7 @@ fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How well a representation is accepted: by weight, then by how specifically it is named.
+/// The degree to which a representation is accepted. Ordered by weight, then by how specifically it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     pub weight: u16,
@@ -76,8 +76,8 @@ pub enum Closeness {
     Name,
 }
 
-/// How well `Accept` accepts a media type without parameters except its charset (RFC 9110, section
-/// 12.5.1). The most specific matching range counts.
+/// The degree to which `Accept` accepts a media type without parameters except its charset (RFC 9110,
+/// section 12.5.1). The most specific matching range counts.
 pub fn fit_of_media_type(accept: &str, media_type: &str) -> Fit {
     let kind = media_type.split('/').next().unwrap_or_default();
     let mut best: Option<Fit> = None;

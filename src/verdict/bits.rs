@@ -1,4 +1,4 @@
-//! The bits of a value that differ from the values of all other fresh profiles.
+//! Estimates the bits of a value that differ from the values of all other fresh profiles.
 
 use std::collections::HashSet;
 
@@ -7,22 +7,22 @@ use super::durations::{Duration, total};
 use super::order::{MIN_PARTS, order_bits};
 use super::tokens::{Time, Token, is_near_now, items, tokens};
 
-/// Profiles of a run are made within this time, so two times that are closer tell nothing else.
+/// Seconds within which all profiles of a run are created: times that are closer do not distinguish visitors.
 const RUN_S: f64 = 900.0;
-/// The most bits of the times of a run, however exact, and of durations: a time alone is nobody's own.
+/// Maximum bits for times of a run, however precise, and for durations: a time alone does not identify a visitor.
 const MAX_TIME_BITS: f64 = 16.0;
-/// The least bits of texts beside a time of the run that make it an identifier, such as random characters after a time.
-/// A group or a duration beside a time has fewer.
+/// Minimum bits of texts that are added to those of a time, such as random characters after it. Texts with fewer bits
+/// are usually a group or a duration.
 const MIN_BESIDE_TIME: f64 = 12.0;
 
-/// The bits in the parts of `value` that no other value has. Times of the run count once, by their range, and so do
-/// durations.
+/// The bits of the parts of `value` that no other value has. Of all times of the run and durations, only the one with
+/// the most bits counts.
 pub fn bits(value: &str, others: &[&str]) -> f64 {
     sum(parts("", value, others))
 }
 
-/// The bits of an entry that no other profile has, compared with the most similar ones. Words do not count: they are
-/// those of a test to which few visitors belong.
+/// The bits of an entry that no other profile has, compared with the most similar entries. Words do not count, because
+/// they probably name an A/B test with few visitors.
 pub fn bits_alone(value: &str, similar: &[&str]) -> f64 {
     sum(compared("", value, similar, |text: &str| !is_wording(text)))
 }
@@ -31,7 +31,7 @@ fn sum((of_texts, of_times): (f64, f64)) -> f64 {
     if of_texts < MIN_BESIDE_TIME { of_texts.max(of_times) } else { of_texts + of_times }
 }
 
-/// The bits of texts, and those of times and durations, in the value of an entry with this name.
+/// Returns the bits of texts, and those of times and durations, for the value of an entry with this name.
 pub fn parts(name: &str, value: &str, others: &[&str]) -> (f64, f64) {
     compared(name, value, others, |_: &str| true)
 }
@@ -50,7 +50,7 @@ fn compared(name: &str, value: &str, others: &[&str], is_counted: fn(&str) -> bo
         if known.contains(token.text.as_str()) {
             continue;
         }
-        // Values of the same shape are compared part by part.
+        // Values with the same number of parts are compared part by part.
         let same = others.iter().filter(|other| other.len() == own.len()).map(|other| &other[at]);
         let same = same.collect::<Vec<_>>();
         match token.time {
@@ -84,7 +84,7 @@ fn duration(token: &Token, same: &[&Token], bits: f64) -> Option<Duration> {
     Duration::of(own, &others, bits)
 }
 
-/// The bits in the order of the parts, beside the values that have as many.
+/// The bits in the order of the parts, compared with values that have equally many parts.
 fn of_order(
     own: &[Token],
     others: &[Vec<Token>],
@@ -99,8 +99,8 @@ fn of_order(
     order_bits(&items(own, is_counted), &others, texts)
 }
 
-/// The most bits of a value that differs from other values, given with their tokens, in words and times only. `known` are
-/// the texts of these tokens.
+/// Upper bound on the bits of a value that differs from other values in words and times only. `others` are the tokens
+/// of the other values, `known` the texts of these tokens, and `texts` the other values.
 fn most_of_phrase(
     own: &[Token],
     others: &[Vec<Token>],
@@ -112,13 +112,13 @@ fn most_of_phrase(
     of_phrases(&new_texts(own, known), &of_others, texts)
 }
 
-/// The texts that are not known, without times.
+/// The texts of tokens that are neither times nor in `known`.
 fn new_texts<'t>(tokens: &'t [Token], known: &HashSet<&str>) -> Vec<&'t str> {
     let texts = tokens.iter().filter(|token| token.time.is_none()).map(|token| token.text.as_str());
     texts.filter(|text| !known.contains(text)).collect()
 }
 
-/// Whether a time is near those of the other profiles or, where these have none, near the present.
+/// Whether a time is near the times of all comparable values or, if there are no such values, near the present.
 fn is_of_run(time: Time, same: &[&Token]) -> bool {
     if same.is_empty() {
         return is_near_now(time.seconds, RUN_S.max(2.0 / time.precision));
@@ -228,7 +228,7 @@ mod tests {
         assert!(bits("{\"exp\":8472611234}", &["{\"exp\":8472619911}"; 3]) < 1.0);
     }
 
-    /// All ways in which `count` profiles can have one of the values.
+    /// All ways to assign one of the values to each of `count` profiles.
     fn choices<'v>(values: &[&'v str], count: usize) -> Vec<Vec<&'v str>> {
         let longer = |chosen: Vec<Vec<&'v str>>| {
             let each = chosen.into_iter().flat_map(|all| {

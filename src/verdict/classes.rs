@@ -1,22 +1,22 @@
-//! The kinds of characters and words of which values are made, and the bits that these can carry.
+//! Classifies the characters and words of values, and estimates the bits that they can carry.
 
-/// The bits of a word: as many as a list of two thousand words has.
+/// The bits of a word, as if it were chosen from a list of two thousand words.
 const WORD_BITS: f64 = 11.0;
 
-/// Codes of languages and numbers of variants are parts of phrases, if these have few of them.
+/// Phrases may contain short pieces, such as language codes and variant numbers: their maximum length and number.
 const MAX_SHORT: usize = 2;
 const MAX_SHORT_PARTS: usize = 2;
-/// The most letters of an abbreviation such as `exp` or `ttfb`.
+/// Maximum length of an abbreviation such as `exp` or `ttfb`.
 const MAX_ABBREVIATION: usize = 4;
-/// Numbers from this one on are no small buckets.
+/// Only numbers below this one are small buckets.
 const LARGE_BUCKET: u32 = 1000;
 
-/// Last words of the names of durations, and of other measurements of how a page is loaded.
+/// The last words of the names of durations and of other measurements of page loads.
 const DURATIONS: &str = "byte cls complete connect dcl delay dns dom download dur duration elapsed \
     end fcp fid fp inp interactive latency lcp load loaded ms paint ready render response rtt ssl \
     start tbt tcp time timing tls took ttfb tti";
 
-/// The bits of the part of a text that is not common to all texts, by the characters that occur in it.
+/// The bits of the part of a text between the prefix and suffix that all texts share, by its character set.
 pub fn text_bits(text: &str, texts: &[&str]) -> f64 {
     let others = texts.iter().map(|text| text.chars().collect::<Vec<_>>()).collect::<Vec<_>>();
     let own = text.chars().collect::<Vec<_>>();
@@ -58,7 +58,7 @@ fn character_bits(characters: &[char]) -> f64 {
     size.log2()
 }
 
-/// The most bits that a text can carry, from what the same field contains in other profiles.
+/// Upper bound on the bits of a text, from the values of the same field in other profiles.
 fn most_bits(text: &str, others: &[&str]) -> f64 {
     let mut most = of_repeated(text, others);
     if is_word(text) && others.iter().all(|other| is_word(other)) {
@@ -82,8 +82,8 @@ fn of_repeated(text: &str, others: &[&str]) -> f64 {
     shared_bits(&alike)
 }
 
-/// The most bits of a value whose parts of its own are words: those of a set of values if other profiles share theirs,
-/// and those of the words. No limit if the parts of other values, which are given too, are no words.
+/// Upper bound on the bits of a value whose own parts are words: the bits of the words, or those of the set of values
+/// if other profiles share theirs. Infinite if its parts, or those of the other values, are not words.
 pub fn of_phrases(own: &[&str], of_others: &[Vec<&str>], others: &[&str]) -> f64 {
     let is_phrase = |parts: &[&str]| {
         let short = parts.iter().flat_map(|part| pieces(part)).filter(|piece| !is_word(piece));
@@ -97,8 +97,8 @@ pub fn of_phrases(own: &[&str], of_others: &[Vec<&str>], others: &[&str]) -> f64
     of_words.min(shared_bits(others))
 }
 
-/// The bits of a set of which the other profiles have one or two values. If they have more, a repeated value may be an
-/// identifier that two of them share, or what the others have instead of one.
+/// The bits of a set from which the other profiles have one or two values. Infinite if they have more: then a repeated
+/// value may be an identifier that two profiles share, or a default value.
 pub fn shared_bits<T: PartialEq>(others: &[T]) -> f64 {
     let is_first = |at: &usize| !others[..*at].contains(&others[*at]);
     match (0..others.len()).filter(is_first).count() {
@@ -107,7 +107,7 @@ pub fn shared_bits<T: PartialEq>(others: &[T]) -> f64 {
     }
 }
 
-/// The bits of a set, by how many of the pairs of values that were taken from it are equal.
+/// Estimates the bits of a set from the proportion of equal pairs among values that were taken from it.
 #[allow(clippy::cast_precision_loss, reason = "a few profiles")]
 pub fn set_bits<T: PartialEq>(values: &[T]) -> f64 {
     let taken = values.len();
@@ -119,7 +119,7 @@ pub fn set_bits<T: PartialEq>(values: &[T]) -> f64 {
     ((taken * (taken - 1) / 2) as f64 / equal as f64).log2()
 }
 
-/// Whether it is one character, repeated: the value of something that is not set.
+/// Whether a text repeats one character, as the value of an unset field often does.
 fn is_monotonous(text: &str) -> bool {
     text.chars().all(|character| text.starts_with(character))
 }
@@ -129,7 +129,7 @@ fn small_number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// The words and numbers of a name such as `variantB2`.
+/// Splits a name such as `variantB2` into its words and numbers.
 fn pieces(text: &str) -> Vec<&str> {
     let is_start = |(before, after): (char, char)| {
         before.is_ascii_digit() != after.is_ascii_digit()
@@ -142,14 +142,14 @@ fn pieces(text: &str) -> Vec<&str> {
     ends.map(|end| &text[std::mem::replace(&mut start, end)..end]).collect()
 }
 
-/// Whether the last word of a name is that of a duration.
+/// Whether the last word of a name denotes a duration.
 pub fn names_duration(name: &str) -> bool {
     let last = name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let last = pieces(last).pop().unwrap_or_default();
     DURATIONS.split(' ').any(|known| known.eq_ignore_ascii_case(last))
 }
 
-/// Whether it is an abbreviation, or a word with at most one short number or character, such as `variantB`.
+/// Whether a text is an abbreviation, or words with at most one short number or character, such as `variantB`.
 pub fn is_wording(text: &str) -> bool {
     let (words, others): (Vec<_>, Vec<_>) = pieces(text).into_iter().partition(|it| is_word(it));
     let is_short = others.len() <= 1 && others.iter().all(|other| other.len() <= MAX_SHORT);
@@ -157,8 +157,8 @@ pub fn is_wording(text: &str) -> bool {
     is_abbreviation || is_short && !words.is_empty()
 }
 
-/// Whether a part is a small bucket or names a group: a plain number below 1,000, or a word, perhaps with a few short
-/// others.
+/// Whether a part is a small bucket (a plain number below 1,000) or names a group (words, perhaps with a few short
+/// other pieces).
 pub fn is_bucket(part: &str) -> bool {
     let (words, others): (Vec<_>, Vec<_>) = pieces(part).into_iter().partition(|it| is_word(it));
     let is_short = others.iter().all(|other| other.len() <= MAX_SHORT);
@@ -166,7 +166,7 @@ pub fn is_bucket(part: &str) -> bool {
     names_group || small_number(part).is_some_and(|number| number < LARGE_BUCKET)
 }
 
-/// Whether it could be a word of a language, by its vowels.
+/// Whether a text could be a word of a natural language, judged by its vowels.
 pub fn is_word(text: &str) -> bool {
     if !(2..=16).contains(&text.len()) || !is_in_one_case(text) {
         return false;
@@ -177,7 +177,7 @@ pub fn is_word(text: &str) -> bool {
     longest <= 4 && vowels * 5 >= text.len()
 }
 
-/// Whether it consists of letters in one case, of which the first may be a capital.
+/// Whether a text consists of letters in one case; the first may be a capital.
 fn is_in_one_case(text: &str) -> bool {
     let is_cased = text.chars().skip(1).all(|c| c.is_ascii_lowercase())
         || text.chars().all(|c| c.is_ascii_uppercase());

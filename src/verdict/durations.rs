@@ -1,39 +1,39 @@
-//! Measured durations among the parts of values, which differ in each visit and identify nobody.
+//! Recognises measured durations among the parts of values: they differ in each visit and identify no visitor.
 
-/// The most durations of a value. A longer list of numbers may be an identifier.
+/// Maximum number of durations in a value. A longer list of numbers may be an identifier.
 const MAX_DURATIONS: usize = 12;
-/// The most binary orders of magnitude by which durations that nothing names differ on average. Random numbers below a
-/// limit differ by three.
+/// Maximum average spread, in binary orders of magnitude, of durations without a name or unit. Uniformly distributed
+/// random numbers have a spread of about three.
 const MAX_SPREAD: f64 = 1.5;
-/// Fewer random numbers are too often alike.
+/// Minimum number of other profiles: fewer random numbers are too often similar by chance.
 const MIN_COMPARED: usize = 3;
 
 /// Durations are shorter than this, in milliseconds.
 const LIMIT: f64 = 1e5;
 const MAX_WHOLE: usize = 5;
 const MAX_DIGITS: usize = 7;
-/// The steps of numbers with so many digits after the point.
+/// The steps of numbers, indexed by the number of their digits after the decimal point.
 const STEPS: [f64; 5] = [1.0, 0.1, 0.01, 0.001, 0.0001];
 
 /// A number that may be a duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
     pub value: f64,
-    /// One in its last digit.
+    /// The value of one unit in its last digit.
     pub step: f64,
-    /// Whether its name or its unit is that of a duration.
+    /// Whether its name or its unit denotes a duration.
     pub is_named: bool,
 }
 
-/// A number among those of other profiles, with the bits that it has as a text.
+/// A number compared with those of other profiles, with the bits that it would have as a text.
 pub struct Duration {
     bits: f64,
-    /// The binary orders of magnitude by which it differs between profiles; `None` if it is named.
+    /// The binary orders of magnitude by which it differs between profiles; `None` if it has a name or unit.
     spread: Option<f64>,
 }
 
 impl Duration {
-    /// `None` if the number is not known as a duration.
+    /// `None` if the number cannot be recognised as a duration.
     pub fn of(own: Number, others: &[Number], bits: f64) -> Option<Self> {
         if own.value >= LIMIT {
             return None;
@@ -54,7 +54,7 @@ impl Duration {
     }
 }
 
-/// The bits of the numbers that are no durations after all, and those of one duration: all were measured at once.
+/// The bits of all numbers that are not durations, and those of one duration, because all were measured at once.
 pub fn total(numbers: &[Duration]) -> (f64, f64) {
     let unnamed = numbers.iter().filter_map(|number| Some((number.bits, number.spread?)));
     let (bits, spread) = unnamed
@@ -68,7 +68,7 @@ pub fn total(numbers: &[Duration]) -> (f64, f64) {
     (of_texts, durations.iter().map(|number| number.bits).fold(0.0, f64::max))
 }
 
-/// A duration of the browser's clock, which counts tenths of a millisecond, without its error of rounding.
+/// Parses a duration of the browser's clock, which counts tenths of a millisecond, and removes its rounding error.
 pub fn measured(text: &str, fraction: usize) -> Option<(String, Number)> {
     let is_short = fraction >= 6 && text.len() - fraction <= 7;
     let number = text.parse::<f64>().ok().filter(|_| is_short)?;
@@ -78,7 +78,7 @@ pub fn measured(text: &str, fraction: usize) -> Option<(String, Number)> {
     })
 }
 
-/// A short decimal number at the start of a text, perhaps before a unit, with its digits and its length.
+/// Parses a short decimal number, perhaps with a unit, at the start of a text. Returns its digits and length as well.
 pub fn number(text: &str) -> Option<(String, Number, usize)> {
     let whole = digits(text);
     let fraction = text[whole..].strip_prefix('.').map_or(0, digits);
@@ -87,7 +87,7 @@ pub fn number(text: &str) -> Option<(String, Number, usize)> {
     let is_end = |after: &str| !after.starts_with(char::is_alphanumeric);
     let mut units = ["", "ms", "s"].into_iter();
     let unit = units.find(|unit| rest.strip_prefix(*unit).is_some_and(is_end))?;
-    // Versions and addresses have more points.
+    // Versions and IP addresses contain more than one point.
     let is_chained = rest.strip_prefix('.').is_some_and(|after| !is_end(after));
     let is_plain = whole == 1 || !text.starts_with('0');
     let is_short = (1..=MAX_WHOLE).contains(&whole) && whole + fraction <= MAX_DIGITS;
@@ -120,7 +120,7 @@ mod tests {
         ["1221.6", "441.4", "79.9"],
     ];
 
-    /// The least and the most bits of these values, each beside all others.
+    /// The minimum and maximum bits of these values, each compared with all others.
     fn range(values: &[String]) -> (f64, f64) {
         let all = values.iter().map(String::as_str).collect::<Vec<_>>();
         let found = (0..all.len()).map(|at| {

@@ -86,7 +86,7 @@ impl Kind {
         Self::Storage,
     ];
 
-    /// The kind of a request: what its headers say, then the protocol's type, then what it accepts.
+    /// The kind of a request: by its headers, then by the type that DevTools reports, then by its `Accept` header.
     pub fn of(request: &Request, cause: Option<&Cause>, is_object: bool, is_worker: bool) -> Self {
         let content = request.header("content-type").unwrap_or_default();
         if request.url.starts_with("ws") {
@@ -117,7 +117,7 @@ impl Kind {
         if request.destination == "subframe" {
             return named.filter(|kind| *kind == Self::Object).unwrap_or(Self::Frame);
         }
-        // The protocol no longer tells of what a page sends at its end.
+        // DevTools does not report requests that a page sends while it unloads.
         let is_last = cause.is_none() && request.method == "POST";
         let sent = is_last.then_some(Self::Beacon);
         let any = cause.is_none() && request.header("accept") == Some("*/*");

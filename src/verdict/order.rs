@@ -1,15 +1,15 @@
-//! The bits in the order of parts that are of a small set, such as digits. All profiles have such parts, so that only
-//! their order can identify.
+//! Estimates the bits in the order of parts from a small set, such as digits. All profiles have such parts, so only
+//! their order can identify a visitor.
 
 use std::collections::HashSet;
 
 use super::classes::{shared_bits, text_bits};
 
-/// The order of fewer parts is not examined: ten parts have orders for 22 bits.
+/// The order of fewer parts is not examined: the permutations of ten parts have only 22 bits.
 pub const MIN_PARTS: usize = 11;
 
-/// The bits in the order of the items of a value, beside other values with as many parts: no more than those of the
-/// items, of the differences between profiles, and of all orders. `texts` are all other values.
+/// The bits in the order of the items of a value, compared with values of equally many parts: the minimum of the bits
+/// of the items, of the differences between profiles, and of all permutations. `texts` are all other values.
 pub fn order_bits<'t>(
     own: &[Option<&'t str>],
     others: &[Vec<Option<&'t str>>],
@@ -18,11 +18,11 @@ pub fn order_bits<'t>(
     let all = || others.iter().map(Vec::as_slice).chain([own]);
     let set = all().flat_map(repeated).collect::<HashSet<_>>();
     let own_set = sorted(own, &set);
-    // The same contents in another order, such as shuffled cards, are no identifier.
+    // The same contents in another order, such as shuffled cards, are not an identifier.
     if others.iter().all(|other| sorted(other, &set) == own_set) {
         return 0.0;
     }
-    // Unless most items are repeated, the others, such as the numbers of articles, are a choice of contents.
+    // Unless most items are repeated, the other items, such as article numbers, are selected contents and do not count.
     let of_set = all().map(|items| sorted(items, &set).len()).sum::<usize>();
     let of_all = all().map(|items| items.iter().flatten().count()).sum::<usize>();
     let is_sequence = of_set * 4 >= of_all * 3;
@@ -49,7 +49,7 @@ fn repeated<'t>(items: &[Option<&'t str>]) -> HashSet<&'t str> {
     items.iter().copied().flatten().filter(|text| !known.insert(*text)).collect()
 }
 
-/// The items that are in a set, as often as a value has them.
+/// The items that are in `set`, sorted, with repetitions.
 fn sorted<'t>(items: &[Option<&'t str>], set: &HashSet<&str>) -> Vec<&'t str> {
     let found = items.iter().copied().flatten().filter(|text| set.contains(text));
     let mut found = found.collect::<Vec<_>>();
@@ -62,7 +62,7 @@ fn equal_pairs(items: &[Option<&str>]) -> usize {
     (0..items.len()).map(equal).sum()
 }
 
-/// The bits of the number of orders that these items can have.
+/// The bits of the number of distinct permutations of these items.
 fn arrangement_bits(mut items: Vec<&str>) -> f64 {
     items.sort_unstable();
     let (mut bits, mut before, mut count, mut of_same) = (0.0_f64, None, 0.0_f64, 0.0_f64);
@@ -84,19 +84,19 @@ mod tests {
     const ENOUGH: f64 = 24.0;
     const PROFILES: usize = 6;
 
-    /// A byte that looks random, another one for each position in each profile.
+    /// A pseudo-random byte for each position in each profile.
     fn random(profile: usize, at: usize) -> u8 {
         Sha256::digest(format!("{profile} {at}"))[0]
     }
 
-    /// The items in an order that looks random, another one in each profile.
+    /// The items in a pseudo-random order that differs between profiles.
     fn shuffled(items: &[String], profile: usize) -> Vec<&str> {
         let mut order = (0..items.len()).collect::<Vec<_>>();
         order.sort_by_key(|at| random(profile, *at));
         order.into_iter().map(|at| items[at].as_str()).collect()
     }
 
-    /// The bits of the values of all profiles, each beside all others.
+    /// The bits of the value of each profile, compared with the values of all others.
     fn compared(value_of: impl Fn(usize) -> String) -> Vec<f64> {
         let values = (0..PROFILES).map(value_of).collect::<Vec<_>>();
         let found = (0..PROFILES).map(|profile| {

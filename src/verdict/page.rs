@@ -36,8 +36,8 @@ pub fn evaluate(case: &Case<'_>, observation: &Observation, profiles: &Profiles)
     VisitVerdict { visit: observation.visit, unobserved, leaks, allowed, kept, listed }
 }
 
-/// A sentence if a tag of another pixel than the wanted one is on the page. `blocked` has no tag to compare. Scripts of
-/// other hosts are no tags of the service.
+/// Returns a sentence if the page has the tag of another pixel or lacks the wanted one, which the visit `blocked`
+/// cannot load. Scripts of hosts other than the service's are not tags.
 fn other_tag(case: &Case<'_>, observation: &Observation) -> Option<String> {
     let wanted = case.pixels.first()?;
     let is_of_service = |url: &str| case.service.is_some_and(|service| service.has(url));

@@ -11,7 +11,7 @@ use super::leaks::Leak;
 use super::webrtc;
 use super::withdrawal::is_request_of_withdrawal;
 
-/// Addresses of one host and kind that a list has, and entries of a list in all.
+/// Maximum number of listed addresses per host and kind, and of entries per list.
 const MAX_OF_KIND: usize = 100;
 const MAX_LISTED: usize = 1000;
 
@@ -42,7 +42,7 @@ pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Le
     (leaks, allowed)
 }
 
-/// Leaves out further entries of a host and kind, so that the first one is listed even if it is late.
+/// Removes surplus entries of a host and kind, so that the first entry of each is listed, however late it is.
 fn shorten(listed: &mut Vec<Leak>) {
     let of_leak = |leak: &Leak| (leak.host.clone(), leak.kind);
     let kinds = listed.iter().map(of_leak).collect::<BTreeSet<_>>();
@@ -105,7 +105,7 @@ fn connected(case: &Case<'_>, observation: &Observation, connection: &Connecting
     })
 }
 
-/// Icons and manifests, which a browser with a window loads once the page names them.
+/// Icons and manifests that the page names: a browser with a window loads all of them, a headless one does not.
 fn named_by_page(case: &Case<'_>, named: &Named, at_ms: u64) -> Vec<Leak> {
     let icons = named.icons.iter().map(|url| (url, Kind::Image));
     let manifests = named.manifests.iter().map(|url| (url, Kind::Other));
@@ -123,7 +123,7 @@ fn named_by_page(case: &Case<'_>, named: &Named, at_ms: u64) -> Vec<Leak> {
     leaks.collect()
 }
 
-/// Messages through WebSockets that were opened while it was permitted.
+/// Messages without consent through WebSockets that were opened while everything was permitted.
 fn by_open_sockets(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
     let messages = observation.seen.messages.values();
     let counted = messages.filter(|sent| sent.at_ms > 0.0 && is_counted(observation, sent.at_ms));
@@ -146,7 +146,7 @@ fn by_webrtc(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
         let is_before = observation.permitted.is_some_and(|(from, _)| entry.at_ms < from);
         let servers =
             if is_before { &observation.webrtc_before } else { &observation.webrtc_servers };
-        // Addresses of the time that does not count keep their hosts as well.
+        // An address keeps its first host, so hosts are also assigned while everything is permitted.
         let host = hosts.of(entry.address, servers, |host| case.is_other_site(host))?;
         let is_leak = is_counted(observation, entry.at_ms) && case.is_other_site(&host);
         is_leak.then(|| webrtc_leak(observation, host, entry.address.port(), entry.at_ms))
@@ -154,14 +154,14 @@ fn by_webrtc(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
     leaks.collect()
 }
 
-/// Servers of WebRTC that were named without consent, to which a browser behind a proxy sends nothing.
+/// WebRTC servers that a page named without consent. A browser behind a proxy sends nothing to them.
 fn behind_proxy(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
     if !observation.is_proxied {
         return Vec::new();
     }
     let mut named = observation.webrtc_servers.clone();
     if observation.permitted.is_some() {
-        // A server that is named again after the withdrawal is there once more.
+        // A server that was named again after the withdrawal occurs twice in `named`, so one occurrence remains.
         for server in &observation.webrtc_permitted {
             if let Some(at) = named.iter().position(|known| known == server) {
                 named.swap_remove(at);
@@ -193,7 +193,7 @@ pub fn end(observation: &Observation) -> f64 {
     if observation.ended_ms.is_finite() { observation.ended_ms } else { observation.started_ms }
 }
 
-/// Whether a time is within the visit and not while everything was permitted.
+/// Whether a time is within the visit, and outside the time in which everything was permitted.
 pub fn is_counted(observation: &Observation, at_ms: f64) -> bool {
     let is_permitted = observation.permitted.is_some_and(|(from, to)| (from..=to).contains(&at_ms));
     at_ms <= observation.ended_ms && !is_permitted
@@ -208,7 +208,7 @@ pub fn since(observation: &Observation, at_ms: f64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Leaks to hosts of these numbers, one each millisecond.
+    /// Leaks to hosts with these numbers, one per millisecond.
     fn leaks(hosts: impl Iterator<Item = usize>) -> Vec<Leak> {
         let leak = |(at_ms, number): (u64, usize)| Leak {
             url: format!("https://host{number}.test/{at_ms}"),

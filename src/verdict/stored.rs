@@ -44,7 +44,7 @@ fn presence(observation: &Observation, value: &StoredValue) -> Presence {
         return written.map_or(Presence::Kept, Presence::Written);
     }
     let permitted = !observation.has_chosen || observation.stored_permitted.contains(value);
-    // An earlier value that was replaced is compared by itself.
+    // Only an equal value counts here: an earlier value that was replaced is evaluated separately.
     let was_before = observation.stored_before.iter().any(|before| before.is_same(value));
     if permitted && !was_before { Presence::Kept } else { Presence::Written(None) }
 }
@@ -54,7 +54,7 @@ fn cookie_presence(observation: &Observation, value: &StoredValue) -> Presence {
         (&observation.log, |name: &str, domain: &str| name == value.name && domain == value.owner);
     let writes = log.cookies_written.iter().filter(|write| is_of(&write.name, &write.domain));
     let is_new = is_entry_of_withdrawal(observation, value, writes.clone().map(|it| it.at_ms));
-    // A value that the log does not have is one of its name.
+    // If the log does not contain this value, all writes of this name count.
     let is_logged = writes.clone().any(|write| write.value == value.value);
     let writes = writes.filter(|write| !is_logged || write.value == value.value);
     let counted = writes.clone().find(|write| is_new || is_counted(observation, write.at_ms));
@@ -84,14 +84,14 @@ fn sent_in_address(observation: &Observation, value: &StoredValue) -> Option<u64
     found.map(|request| since(observation, request.at_ms))
 }
 
-/// The values of a visit that are leaks if they identify.
+/// The values of a visit that are leaks if they are identifiers.
 pub fn suspects(observation: &Observation) -> Vec<StoredValue> {
     let suspected =
         |value: &&StoredValue| is_lasting(value) && presence(observation, value) != Presence::Kept;
     values(observation).iter().filter(suspected).cloned().collect()
 }
 
-/// The values at the end, and those that were removed before it, as many as are compared.
+/// The values at the end of the visit and those that were removed before it, at most `MAX_VALUES`.
 pub fn values(observation: &Observation) -> Vec<StoredValue> {
     let mut values = first_values(observation);
     values.truncate(MAX_VALUES);
@@ -104,7 +104,7 @@ pub fn uncompared(observation: &Observation) -> Option<String> {
     is_more.then(|| format!("the page stored more than {MAX_VALUES} values"))
 }
 
-/// A sentence if a part of a value that was not read may be an identifier, and what was read is none.
+/// A sentence if the unread part of a value may be an identifier, and the part that was read is not one.
 pub fn unread(observation: &Observation, profiles: &Profiles) -> Option<String> {
     let compared = profiles.compared(observation.visit);
     let is_open = |value: &&StoredValue| {
@@ -131,7 +131,7 @@ fn first_values(observation: &Observation) -> Vec<StoredValue> {
     all
 }
 
-/// Identifiers that needed consent, identifiers that are still there, and everything else by name.
+/// Identifiers that needed consent, permitted identifiers that are still stored, and all other entries.
 pub fn evaluate(
     page: &str,
     observation: &Observation,
@@ -219,12 +219,12 @@ fn leak(page: &str, value: &StoredValue, bits: u32, at_ms: u64, way: &str) -> Le
     }
 }
 
-/// The name without NUL, which strict readers of JSON and PostgreSQL refuse.
+/// The name without NUL, which strict JSON parsers and PostgreSQL reject.
 fn shown_name(value: &StoredValue) -> String {
     value.name.replace('\0', "\u{fffd}")
 }
 
-/// The reason why a value is no leak, by its bits if it lasts.
+/// The reason why a value is not a leak; `bits` is `None` if it does not last.
 fn plain_reason(value: &StoredValue, bits: Option<f64>) -> String {
     if value.is_session {
         return "it ends with the session".to_owned();

@@ -1,4 +1,4 @@
-//! Values as parts: runs of letters and digits, with times and measurements recognised.
+//! Splits values into parts, which are runs of letters and digits, and recognises times and durations.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_PAD_INDIFFERENT, URL_SAFE_PAD_INDIFFERENT};
@@ -12,14 +12,13 @@ use super::durations::{Number, measured, number};
 
 /// Times between 2001 and 2065 in seconds.
 const TIMES: std::ops::Range<f64> = 1e9..3e9;
-/// Numbers of other bases are times only within this time from now, in seconds, because many words are such
-/// numbers.
+/// Numbers in base 16 or 36 are times only within this many seconds of now, because many words are such numbers.
 const NEAR_NOW: f64 = 2.0 * DAY;
 const DAY: f64 = 86_400.0;
 /// The length of a date of the form `2026-11-30`.
 const DATE: usize = 10;
 const MAX_FRACTION: usize = 9;
-/// The most digits after the point of seconds and of milliseconds since 1970: numbers of scripts are no more exact.
+/// Maximum decimal places of seconds and of milliseconds since 1970: numbers in JavaScript are not more precise.
 const MAX_OF_SECONDS: usize = 7;
 const MAX_OF_MS: usize = 4;
 
@@ -38,7 +37,7 @@ pub struct Time {
     pub precision: f64,
 }
 
-/// The value without percent encoding, and without base64 around a readable text.
+/// Removes percent-encoding, and base64 if the decoded text is readable.
 fn decoded(value: &str) -> String {
     let value = percent_decode_str(value).decode_utf8().map_or(value.to_owned(), Into::into);
     if value.len() < 16 {
@@ -53,7 +52,7 @@ fn decoded(value: &str) -> String {
     value
 }
 
-/// The parts of a value. A name before the value counts as the one before its first number.
+/// Splits a value into parts. `name` counts as the word before the first part.
 pub fn tokens(value: &str, name: &str) -> Vec<Token> {
     let value = decoded(value);
     let (mut found, mut rest) = (Vec::<Token>::new(), value.as_str());
@@ -78,7 +77,7 @@ pub fn items(tokens: &[Token], is_counted: fn(&str) -> bool) -> Vec<Option<&str>
     tokens.iter().map(|token| is_item(token).then_some(token.text.as_str())).collect()
 }
 
-/// The part at the start of a text, and its length.
+/// Returns the part at the start of a text, and its length.
 fn first(text: &str, before: &str, is_chained: bool) -> (Token, usize) {
     let of_time = |time: Time, length: usize| {
         (Token { text: text[..length].to_owned(), time: Some(time), number: None }, length)
@@ -105,8 +104,8 @@ fn first(text: &str, before: &str, is_chained: bool) -> (Token, usize) {
     (Token { text, time: None, number: Some(number) }, length)
 }
 
-/// Whether a point and digits belong to the time before them. If there are more, they are a number of their own, and so
-/// are those after milliseconds, unless they are tenths with an error of rounding.
+/// Whether a point and digits belong to the time before them. More digits than the maximum are a separate number, and
+/// so are those after milliseconds, unless they are tenths with a rounding error.
 fn is_of_time(run: &str, fraction: &str) -> bool {
     let digits = fraction.len().saturating_sub(1);
     let is_tenth = |part: f64| (part * 10.0 - (part * 10.0).round()).abs() < 0.006;
@@ -128,12 +127,12 @@ fn power(digits: usize) -> f64 {
     10_f64.powi(i32::try_from(digits.min(MAX_FRACTION)).unwrap_or(0))
 }
 
-/// Whether a time is at most so many seconds from now.
+/// Whether a time is less than `most` seconds from now.
 pub fn is_near_now(seconds_since_1970: f64, most: f64) -> bool {
     (seconds_since_1970 - seconds(Clock::System.now())).abs() < most
 }
 
-/// An ISO 8601 date with time, or a date of these days, at the start of a text, and its length.
+/// Parses an ISO 8601 date with time, or a date near the present, at the start of a text. Returns its length as well.
 fn date(text: &str) -> Option<(Time, usize)> {
     date_and_time(text).or_else(|| {
         let (date, rest) = text.split_at_checked(DATE)?;
@@ -164,7 +163,7 @@ fn date_and_time(text: &str) -> Option<(Time, usize)> {
     Some((Time { seconds: seconds(time), precision }, end + zone))
 }
 
-/// A date and time of digits only, perhaps with milliseconds.
+/// Parses a date and time that consists only of digits, perhaps with milliseconds.
 fn compact(text: &str) -> Option<Time> {
     let is_date = matches!(text.len(), 14 | 17) && text.bytes().all(|byte| byte.is_ascii_digit());
     let time = NaiveDateTime::parse_from_str(text.get(..14).filter(|_| is_date)?, "%Y%m%d%H%M%S");
@@ -177,7 +176,7 @@ fn seconds(time: DateTime<Utc>) -> f64 {
     time.timestamp_micros() as f64 / 1e6
 }
 
-/// Numbers of seconds, milliseconds or microseconds that are times of this century.
+/// Parses seconds, milliseconds or microseconds since 1970, if the time is within `TIMES`.
 fn number_as_time(text: &str) -> Option<Time> {
     let precision = match text.len() {
         10 => 1.0,
@@ -191,7 +190,7 @@ fn number_as_time(text: &str) -> Option<Time> {
     TIMES.contains(&seconds).then_some(Time { seconds, precision })
 }
 
-/// Seconds or milliseconds of about now, in base 16 or 36.
+/// Parses seconds or milliseconds since 1970 in base 16 or 36, if the time is near the present.
 fn coded(text: &str) -> Option<Time> {
     let bases = match text.len() {
         8 => [(16, 1.0), (36, 1e3)],
@@ -219,7 +218,7 @@ mod tests {
 
     #[test]
     fn any_text_has_tokens() {
-        // Stored bytes become text of any characters, which must not be divided within one.
+        // Stored bytes become text with arbitrary characters, which must not be split.
         for character in ["é", "‘", "æ", "\u{fffd}", "😀"] {
             for before in 0..25 {
                 let text = ["2", "-", "a", " "].map(|part| {

@@ -1,4 +1,4 @@
-//! Names for the addresses to which WebRTC sent.
+//! Maps the addresses to which WebRTC sent packets to host names.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -8,17 +8,17 @@ use nix::ifaddrs::getifaddrs;
 /// A server that a page named: host and port.
 type Server = (String, u16);
 
-/// The hosts of addresses by the servers that pages named. An address keeps the host that it had first.
+/// Assigns hosts to addresses, from the servers that pages named. An address keeps its first host.
 #[derive(Default)]
 pub struct Hosts {
     known: HashMap<SocketAddr, Option<String>>,
-    /// Addresses of the page's own servers, by port and by whether they are of IPv6.
+    /// Addresses of the page's own servers, by port and by whether they are IPv6 addresses.
     own: HashMap<(u16, bool), BTreeSet<IpAddr>>,
 }
 
 impl Hosts {
-    /// The host of an address; the address itself if no server fits. `None` for this machine's own addresses, to
-    /// which two connections of one page speak, unless a server was named.
+    /// The host of an address; the address itself if no server matches. `None` for this machine's own addresses without
+    /// a matching server: two connections of one page communicate through them.
     pub fn of(
         &mut self,
         address: SocketAddr,
@@ -34,8 +34,8 @@ impl Hosts {
         host
     }
 
-    /// The server with this address, else a foreign one of its port. A page's own servers have at most as many
-    /// addresses of a port and version of IP as they are, so that they do not cover for servers without a name.
+    /// The server with this address, else a foreign, else an own server with its port. Own servers get at most as many
+    /// addresses per port and IP version as there are servers, so that they do not hide unnamed servers.
     fn named(
         &mut self,
         address: SocketAddr,
@@ -61,7 +61,7 @@ impl Hosts {
     }
 }
 
-/// An address as a host of a URL.
+/// Formats an address as the host of a URL.
 fn text(ip: IpAddr) -> String {
     match ip {
         IpAddr::V4(ip) => ip.to_string(),

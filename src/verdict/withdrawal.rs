@@ -1,4 +1,4 @@
-//! Requests and entries that a page begins because of a withdrawal, while those on their way are still permitted.
+//! Finds requests and entries that a withdrawal caused. Requests that were already in progress are still permitted.
 
 use crate::browser::devtools::Cause;
 use crate::browser::net_log::Request;
@@ -7,8 +7,8 @@ use crate::visit::{Observation, StoredValue};
 
 use super::case::Case;
 
-/// Whether a request that started at the withdrawal was not on its way: its address was not requested before, and no
-/// script or frame of another site, which was loaded while it was permitted, has caused it.
+/// Whether a request that started at the withdrawal was not in progress before: its address is new, and it was not
+/// caused by a redirect, or by a script or frame of another site that was loaded while permitted.
 pub fn is_request_of_withdrawal(
     case: &Case<'_>,
     observation: &Observation,
@@ -16,7 +16,7 @@ pub fn is_request_of_withdrawal(
     cause: Option<&Cause>,
 ) -> bool {
     let (Some(begun_ms), Some(cause)) = (observation.withdrawn_ms, cause) else { return false };
-    // The browser does not name the script that has made an image.
+    // The browser does not report which script created an image.
     let by = cause.initiator.as_ref().and_then(|initiator| host_of(&initiator.url));
     let is_own = by.is_none_or(|host| !case.is_other_site(&host));
     let address = |url: &str| url.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -28,7 +28,7 @@ pub fn is_request_of_withdrawal(
         && !earlier.any(|other| address(&other.url) == own)
 }
 
-/// Whether an entry with writes at these times was first written at the withdrawal, so that no permission was a reason.
+/// Whether an entry with writes at these times was first written at the withdrawal, so that no permission covers it.
 pub fn is_entry_of_withdrawal(
     observation: &Observation,
     value: &StoredValue,
@@ -38,7 +38,7 @@ pub fn is_entry_of_withdrawal(
     writes.next().is_some_and(|first_ms| is_during(observation, first_ms)) && !was_there()
 }
 
-/// Whether a time is at the withdrawal, when what was on its way is still permitted.
+/// Whether a time is at the withdrawal, when requests in progress are still permitted.
 fn is_during(observation: &Observation, at_ms: f64) -> bool {
     let end = observation.permitted.map_or(0.0, |(_, end)| end);
     observation.withdrawn_ms.is_some_and(|begun_ms| (begun_ms..=end).contains(&at_ms))

@@ -1,4 +1,4 @@
-//! Making a choice in the popup, by presses of the mouse as a visitor would.
+//! Makes choices in the popup with mouse clicks, as a visitor would.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::page::Page;
 use crate::browser::monotonic::monotonic_ms;
 
-/// A page without a tag by then has none.
+/// A page that has not requested a tag within this time has none.
 const TAG: Duration = Duration::from_secs(4);
 const POPUP: Duration = Duration::from_secs(8);
 const DONE: Duration = Duration::from_secs(4);
@@ -34,7 +34,7 @@ impl Choice {
         usize::from(self != Self::Accepted)
     }
 
-    /// The function of the tag for pages on which a press has no effect.
+    /// The tag's function for the choice, for pages on which a click has no effect.
     fn function(self) -> &'static str {
         match self {
             Self::Accepted => "accept",
@@ -51,7 +51,7 @@ pub struct Pressed {
     pub after_ms: f64,
 }
 
-/// The centre of a button of the popup, or null.
+/// A script that returns the centre of a button of the popup, or null.
 fn button(selector: &str, index: &str) -> String {
     format!(
         "(() => {{ const root = document.querySelector('assent-ui')?.shadowRoot;
@@ -88,7 +88,7 @@ impl Page {
         self.confirm(choice, pressed).await
     }
 
-    /// Opens the dialog with which the visitor withdraws. Returns the position of its button, if there is one.
+    /// Opens the dialog in which the visitor withdraws. Returns the position of the button for that, if there is one.
     pub async fn open_withdrawal(&self) -> Option<Value> {
         let corner = button("button.w:not([hidden])", "0");
         match self.ask(&corner, true).await {
@@ -104,7 +104,7 @@ impl Page {
         self.wait_for(&withdraw, Duration::from_secs(3)).await
     }
 
-    /// Presses the button at this position.
+    /// Presses the button at this position, or calls the tag's function if there is no button.
     pub async fn withdraw(&self, button: Option<Value>) -> Option<Pressed> {
         let pressed = match button {
             Some(position) => self.press(&position).await?,
@@ -140,7 +140,7 @@ impl Page {
         let mut last = Value::Null;
         while start.elapsed() < limit {
             let found = self.ask(expression, true).await;
-            // A button that still moves would be missed.
+            // A click would miss a button that is still moving.
             if !found.is_null() && found == last {
                 return Some(found);
             }

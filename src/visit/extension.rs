@@ -1,12 +1,12 @@
-//! Observations are extended where the browser has waited for a processor, so that a slow page does not seem silent.
+//! Extends observations by the time that the browser waited for a processor, so that a slow page does not seem silent.
 
 use std::time::Duration;
 
 /// The longest time by which an observation is extended: four times the usual one.
 pub const EXTENSION: Duration = Duration::from_secs(16);
 
-/// The rest of an observation of which `elapsed` has passed and `lost` does not count. Fails once it has been
-/// extended as far as possible.
+/// The remaining time of an observation after `elapsed`, of which `lost` does not count. Fails if the maximum extension
+/// does not suffice.
 pub fn rest(time: Duration, elapsed: Duration, lost: Duration) -> Result<Duration, String> {
     let rest = (time + lost).saturating_sub(elapsed);
     let possible = (time + EXTENSION).saturating_sub(elapsed);
@@ -30,7 +30,7 @@ mod tests {
         assert_eq!(rest(4000, 2500), Ok(ms(2500)));
         assert_eq!(rest(6500, 2500), Ok(ms(0)));
         assert_eq!(rest(6500, 3000), Ok(ms(500)));
-        // No more than 20 s in all, and then only if nothing is missing.
+        // At most 20 s in total, and only if that suffices.
         assert_eq!(rest(18_000, 17_000), Ok(ms(2000)));
         assert_eq!(rest(20_000, 16_000), Ok(ms(0)));
         let busy = "the machine was too busy: the browser waited 17 s to run";

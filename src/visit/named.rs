@@ -1,4 +1,4 @@
-//! The addresses that a page names at a moment, and its elements that load scripts and frames.
+//! The addresses that a page names at one moment, and its elements that load scripts and frames.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Reads all of them in one answer, because a page that is busy answers none.
+/// Reads all of them in one call, because a busy page may not answer several.
 pub const NAMED: &str = include_str!("named.js");
 
-/// The most characters in the attributes of an element, as in `named.js`.
+/// Maximum number of characters in the attributes of an element, as in `named.js`.
 const MAX_ATTRIBUTES: usize = 1000;
 
 const SCRIPT: &str = "script";
@@ -30,14 +30,14 @@ pub struct Element {
 #[derive(Debug, Default, PartialEq)]
 pub struct Named {
     pub objects: Vec<String>,
-    /// Icons and manifests, of which a browser without a window does not load each.
+    /// Icons and manifests. A browser without a window does not load all of them.
     pub icons: Vec<String>,
     pub manifests: Vec<String>,
     pub elements: Vec<Element>,
 }
 
 impl Named {
-    /// Reads the answer of a page; nothing if it does not answer.
+    /// Parses the answer of a page. Empty if there is no answer.
     pub fn of(answer: &Value) -> Self {
         let mut named = Self::default();
         for entry in answer.as_array().into_iter().flatten() {
@@ -55,8 +55,8 @@ impl Named {
         named
     }
 
-    /// Of the icons and manifests those that were named without consent. They have no times: after an acceptance, only
-    /// those count that were named before it, and those of [`Self::other_than`].
+    /// Keeps only icons and manifests that were named without consent. Their times are unknown: after an acceptance,
+    /// only those count that were named before it, and those of [`Self::other_than`].
     pub fn without_consent(self, before: Self, was_accepted: bool) -> Self {
         if !was_accepted {
             return self;
@@ -91,7 +91,7 @@ impl Element {
         !self.is_script() || own.is_empty() || own == MODULE || own.contains("script")
     }
 
-    /// Whether its attributes are no longer than a visit keeps them.
+    /// Whether its attributes are within the limit of characters.
     pub fn is_short(&self) -> bool {
         let count = |(name, value): (&String, &String)| name.chars().chain(value.chars()).count();
         self.attributes.iter().map(count).sum::<usize>() <= MAX_ATTRIBUTES
@@ -110,9 +110,9 @@ impl Element {
     }
 }
 
-/// Whether the gated form of an element keeps an attribute. A nonce is new in each answer of a server. A frame that
-/// waits is loaded too, without an address, so that its handlers would run before consent. Addresses of styles and of
-/// `attributionsrc` are requested whatever the element is.
+/// Whether the gated form of an element keeps an attribute. A nonce is not kept, because it is new in each response.
+/// Handlers of frames are not, because a gated frame loads an empty document, and they would run before consent.
+/// Browsers request addresses in styles and in `attributionsrc` even for gated elements.
 pub fn is_kept(kind: &str, name: &str, value: &str) -> bool {
     let is_known =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_:.".contains(&byte);

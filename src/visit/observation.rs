@@ -8,11 +8,11 @@ use super::named::Named;
 pub struct StoredValue {
     /// The host that owns it.
     pub owner: String,
-    /// `cookie`, `local_storage`, `indexeddb` or `cache_storage`.
+    /// `cookie`, `local_storage`, `session_storage`, `indexeddb` or `cache_storage`.
     pub store: &'static str,
     pub name: String,
     pub value: String,
-    /// The rest of a cookie's life; `None` for storage, which does not expire, and for session cookies.
+    /// The remaining lifetime of a cookie; `None` for storage, which does not expire, and for session cookies.
     pub lifetime_s: Option<f64>,
     pub is_session: bool,
     /// The digest of a value of which only the beginning and the end were read.
@@ -55,11 +55,11 @@ pub struct Observation {
     pub unobserved: Option<String>,
     /// The time of the first navigation, in milliseconds of the monotonic clock.
     pub started_ms: f64,
-    /// The end of the visit; later events are the browser's own.
+    /// The end of the visit. Later events are caused by the browser itself.
     pub ended_ms: f64,
     /// The time in which everything is permitted, in milliseconds of the monotonic clock.
     pub permitted: Option<(f64, f64)>,
-    /// The beginning of the withdrawal, shortly before the end of that time.
+    /// The beginning of the withdrawal, shortly before the end of the permitted time.
     pub withdrawn_ms: Option<f64>,
     /// Whether the choices of the visit were made.
     pub has_chosen: bool,
@@ -70,7 +70,7 @@ pub struct Observation {
     /// Values at the withdrawal.
     pub stored_permitted: Vec<StoredValue>,
     pub stored: Vec<StoredValue>,
-    /// Values that were written at any time.
+    /// Cookies and local storage entries of the whole visit, including those that were removed.
     pub passing: Vec<StoredValue>,
     /// Its icons and manifests are those that the page named without consent.
     pub named: Named,

@@ -15,11 +15,11 @@ use super::observation::Screenshot;
 
 const ASKING: Duration = Duration::from_secs(5);
 const FIRST_RESPONSE: Duration = Duration::from_secs(20);
-/// A page that never completes is observed after this time.
+/// A page that does not finish loading is observed after this time.
 const LOADING: Duration = Duration::from_secs(8);
-/// The time after leaving in which requests count.
+/// The time after leaving the page during which requests still count.
 const AFTERMATH: Duration = Duration::from_secs(1);
-/// The time for an answer that shows that the page runs.
+/// Time limit for an answer that shows that the page is running.
 const ANSWER: Duration = Duration::from_secs(1);
 const MAX_FRAMES: usize = 40;
 /// The number of steps in which the page is scrolled, and the pixels of each.
@@ -31,7 +31,7 @@ pub struct Page {
     pub connection: Connection,
     pub seen: SharedSeen,
     pub session: String,
-    /// The target of the browser's own page about WebRTC.
+    /// The target of `chrome://webrtc-internals/`.
     pub webrtc: String,
     pub waits: Arc<Waits>,
 }
@@ -47,7 +47,7 @@ impl Page {
         self.connection.call(Some(&self.session), method, params).await
     }
 
-    /// Opens the page and waits until it was loaded. Fails with the reason why it cannot be observed.
+    /// Opens the page and waits until it is loaded. Fails with the reason why it cannot be observed.
     pub async fn open(&self, url: &str) -> Result<(), String> {
         self.seen.lock().document = Document::default();
         let opening = timeout(FIRST_RESPONSE, self.call("Page.navigate", json!({"url": url})));
@@ -74,7 +74,7 @@ impl Page {
         self.check()
     }
 
-    /// Whether the document was answered with a page.
+    /// Fails unless the document was answered with a page.
     pub fn check(&self) -> Result<(), String> {
         let seen = self.seen.lock();
         if seen.has_crashed {
@@ -88,8 +88,8 @@ impl Page {
         }
     }
 
-    /// Observes the page for a time, in which the mouse is moved and the page scrolled in steps, so that each part of most
-    /// pages is seen, then to its end and back.
+    /// Observes the page for a time. Meanwhile the mouse is moved, and the page is scrolled in steps, so that all parts
+    /// of most pages become visible, then to its end and back.
     pub async fn read_for(&self, time: Duration) -> Result<(), String> {
         let post = |event: Value| {
             self.connection.post(Some(&self.session), "Input.dispatchMouseEvent", event);
@@ -117,8 +117,8 @@ impl Page {
         Beginning { at: Instant::now(), lost: self.lost().await }
     }
 
-    /// Waits until the browser was able to run for this time since the beginning. Returns the time that it was
-    /// not.
+    /// Waits until the browser has been able to run for this time since the beginning. Returns how long it was not able
+    /// to run.
     async fn wait_until_run(
         &self,
         time: Duration,
@@ -131,13 +131,13 @@ impl Page {
                 return Ok(lost);
             }
             sleep(rest).await;
-            // Linux counts a wait once it is over, and a page that answers does not wait.
+            // Linux counts a wait only after its end. A page that answers is running, so its waits have ended.
             let answering = json!({"expression": "0"});
             let _ = timeout(ANSWER, self.call("Runtime.evaluate", answering)).await;
         }
     }
 
-    /// Waits until the browser was able to run for this time from now on. Returns the time that it was not.
+    /// Waits until the browser has been able to run for this time from now on. Returns how long it was not able to run.
     pub async fn stay(&self, time: Duration) -> Result<Duration, String> {
         let beginning = self.begin().await;
         self.wait_until_run(time, &beginning).await
@@ -159,8 +159,8 @@ impl Page {
         self.stay(AFTERMATH).await.map(drop)
     }
 
-    /// The value of an expression in a world of its own, which scripts of the page cannot change, or in the
-    /// page's own. Null if there is no answer.
+    /// Evaluates an expression in an isolated world, which scripts of the page cannot change, or in the page's own.
+    /// Returns null if there is no answer.
     pub async fn ask(&self, expression: &str, is_isolated: bool) -> Value {
         let main_frame = self.seen.lock().main_frame.clone().unwrap_or_default();
         let context = match is_isolated {
@@ -192,7 +192,7 @@ impl Page {
         }
     }
 
-    /// The values of an expression in the frames, and whether all frames were asked.
+    /// Evaluates an expression in the frames. Returns the values, and whether there are no more frames than the limit.
     pub async fn ask_all(&self, expression: &str) -> (Vec<Value>, bool) {
         let sessions = self.seen.lock().documents.clone();
         let mut answers = Vec::new();

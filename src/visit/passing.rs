@@ -1,4 +1,4 @@
-//! Cookies and entries of local storage, also those that are removed before the end of a visit.
+//! Cookies and local storage entries, including those that are removed before the end of a visit.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use super::observation::StoredValue;
 const EVERY: Duration = Duration::from_millis(100);
 const ANSWER: Duration = Duration::from_secs(5);
 const MAX_VALUES: usize = 1000;
-/// Cookies that only the network log has.
+/// Maximum number of cookies that only the network log contains.
 const MAX_LOGGED: usize = 100;
 
 /// Values, and whether there are more than are kept.
@@ -87,8 +87,8 @@ pub fn written(seen: &SharedSeen) -> Vec<StoredValue> {
     values.collect()
 }
 
-/// Cookies of the network log that were replaced or removed before they could be read. Their lifetime is that in their
-/// header, else that of a cookie of the same name; without one they are left out.
+/// Cookies in the network log that were replaced or removed before they could be read. Their lifetime comes from their
+/// header, else from a cookie of the same name; cookies without a lifetime are left out.
 pub fn logged(log: &NetLog, known: &[StoredValue]) -> Found {
     let cookies = || known.iter().filter(|value| value.store == "cookie");
     let values = cookies().map(|known| (&*known.owner, &*known.name, &*known.value));

@@ -25,14 +25,14 @@ use super::passing::{CookieReader, logged, written};
 use super::tag::tag;
 use super::webrtc::servers;
 
-/// The time of a visit beside its observation.
+/// Time limit of a visit, in addition to its observation.
 const BESIDE: Duration = Duration::from_secs(25);
-/// Requests and entries on their way at a withdrawal are permitted for this time.
+/// Requests and entries in progress at a withdrawal are permitted for this time.
 const GRACE_MS: f64 = 300.0;
-/// The time between acceptance and withdrawal, at most.
+/// Maximum time between acceptance and withdrawal.
 const ACCEPTED: Duration = Duration::from_millis(1500);
 
-/// Everything that a visit depends on.
+/// The settings of a visit.
 pub struct Setting<'r> {
     pub program: &'r Program,
     pub folder: &'r RunFolder,
@@ -57,7 +57,7 @@ struct Results {
     stored: Vec<StoredValue>,
     named: Named,
     named_before: Named,
-    /// Unless the page did not answer, or nothing was withdrawn.
+    /// `None` if the page did not answer, or nothing was withdrawn.
     named_at_withdrawal: Option<Named>,
     webrtc_servers: Vec<(String, u16)>,
     tag: Option<TagSeen>,
@@ -65,7 +65,7 @@ struct Results {
     ended_ms: Option<f64>,
 }
 
-/// The values that the page has stored until a moment, and the servers of WebRTC that it has named.
+/// The values that the page has stored so far, and the WebRTC servers that it has named so far.
 #[derive(Default)]
 struct SoFar {
     stored: Vec<StoredValue>,
@@ -159,7 +159,7 @@ pub async fn observe(
     })
 }
 
-/// The network log of a visit, and a sentence if something may be missing in it.
+/// The network log of a visit, and a sentence if events may be missing.
 fn read_log(
     profile: &Path,
     proxy: Option<SocketAddr>,
@@ -263,7 +263,7 @@ async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> 
     results.permitted = Some((before_ms, after_ms + GRACE_MS + lost_ms));
     results.named_at_withdrawal = answer.is_array().then(|| Named::of(&answer));
     results.while_permitted.read(page).await;
-    // A page may still change an entry, but not make a new one because of the withdrawal.
+    // A page may still change an entry, but an entry that is new because of the withdrawal is not permitted.
     let had =
         |value: &StoredValue| until_withdrawal.stored.iter().any(|it| it.is_same_entry(value));
     results.while_permitted.stored.retain(had);
@@ -283,7 +283,7 @@ async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Re
     results.screenshot = page.screenshot().await;
     results.named = named(page).await;
     let servers = servers(page).await;
-    // Behind a proxy, no packet shows what they are.
+    // Behind a proxy, no WebRTC packets show which servers the page uses.
     let named = match servers {
         None if setting.proxy.is_some() => {
             Err("the servers of WebRTC could not be read".to_owned())

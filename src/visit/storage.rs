@@ -17,7 +17,7 @@ const MAX_ORIGINS: usize = 20;
 const STORES: [&str; 4] = ["local_storage", "session_storage", "indexeddb", "cache_storage"];
 
 impl Page {
-    /// The values in cookies and in the storage of all frames, and whether all that answered were read to their ends.
+    /// The values in cookies and in the storage of all frames, and whether all frames that answered were read whole.
     pub async fn stored_now(&self) -> (Vec<StoredValue>, bool) {
         let (answers, has_all) = self.ask_all(READ).await;
         let is_whole = has_all && answers.iter().all(|answer| answer["whole"] != false);
@@ -28,9 +28,9 @@ impl Page {
         (deduplicated(stored), is_whole)
     }
 
-    /// The values in cookies, and in the storage of all origins of the site that were shown, after the page was
-    /// left: each origin is opened as an empty document that no server is asked for, the page's own first.
-    /// Fails if there are too many of them, or the storage of one of them cannot be read.
+    /// The values in cookies, and in the storage of all origins of the site that were shown, after the page was left.
+    /// Each origin, the page's own first, is opened as an empty document without a request to a server. Fails if there
+    /// are too many origins, or the storage of one cannot be read.
     pub async fn stored_at_end(
         &self,
         site: &Site,

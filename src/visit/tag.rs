@@ -12,11 +12,11 @@ use crate::browser::tag_service::{is_consent_tag, is_wanted, pixel_of, purposes_
 use super::observation::TagSeen;
 use super::page::Page;
 
-/// The time for reading all scripts that have the address of a tag.
+/// Time limit for reading all scripts with the address of a tag.
 const READING: Duration = Duration::from_secs(3);
 
-/// The first tag of the service, of a wanted pixel if there is one. Where the service is unknown, the text of a script
-/// must show that it is a tag of its own host.
+/// The first tag of the service, preferably of a wanted pixel. If the service is unknown, the text of a script must
+/// show that it is a tag of its own host.
 pub async fn tag(page: &Page, service: Option<&str>, wanted: &[String]) -> Option<TagSeen> {
     let mut scripts = page.seen.lock().tags.clone();
     scripts.retain(|script| service.is_none() || host_of(&script.url).as_deref() == service);

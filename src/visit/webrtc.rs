@@ -1,4 +1,4 @@
-//! Servers of WebRTC, in the browser's own list of connections.
+//! WebRTC servers, from the browser's own list of connections.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Runs of this program in a process of its own, which sees nothing of this one's secrets.
+//! Runs this program in a separate process, which has no access to the secrets of this one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::browser::guard::program;
 use crate::infra::shutdown::Shutdown;
 
 const POLL: Duration = Duration::from_millis(250);
-/// Variables that a run needs of this process.
+/// Environment variables that a run inherits from this process.
 const KEPT: [&str; 2] = ["PATH", "TMPDIR"];
 
 #[derive(Debug)]
 pub enum RunError {
-    /// The service ends, and with it the run.
+    /// The run was stopped because the service shuts down.
     Shutdown,
     Failed(String),
 }
@@ -48,7 +48,7 @@ impl Drop for OutputFolder {
     }
 }
 
-/// A command of this program that gives way to it.
+/// A command that runs this program with a minimal environment. The new process lowers its own priority.
 pub fn own_command(browser: Option<&Path>) -> std::io::Result<Command> {
     let mut command = Command::new(program()?);
     command.env_clear().current_dir("/");
@@ -61,7 +61,7 @@ pub fn own_command(browser: Option<&Path>) -> std::io::Result<Command> {
         command.env("WATCH_BROWSER", browser);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It makes a session of its own, which only a process that leads no group can.
+    // No process group is created here: the run starts a session, which a group leader cannot do.
     command.kill_on_drop(true);
     Ok(command)
 }
@@ -73,7 +73,7 @@ pub async fn run_to_end(
     shutdown: &Shutdown,
 ) -> Result<ExitStatus, RunError> {
     let mut child = command.spawn()?;
-    // The run ends with its input, even if this process is killed.
+    // The run ends when its input closes, even if this process is killed.
     let _input = child.stdin.take();
     let end = Instant::now() + limit;
     loop {

@@ -1,4 +1,4 @@
-//! The lowest priority, for work that a node does beside its own.
+//! The lowest priority, for background work of a node.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,22 +9,22 @@ use std::time::Duration;
 use nix::unistd::{getpid, setsid};
 
 const LOWEST: &str = "19";
-/// Programs that change a process: its nice value, for machines without the next one; to `SCHED_IDLE`; and to the
-/// idle class of input and output.
+/// Programs that lower the priority of a process: its nice value, in case `SCHED_IDLE` is not available; `SCHED_IDLE`;
+/// and the idle class of I/O scheduling.
 const CHANGES: [(&str, &[&str]); 3] = [
     ("renice", &["-n", LOWEST, "-p"]),
     ("chrt", &["-i", "-p", "0"]),
     ("ionice", &["-c", "3", "-p"]),
 ];
-/// Linux permits a user without privileges one change of a session in a tenth of a second.
+/// Linux allows an unprivileged user to change the nice value of a session only once in a tenth of a second.
 const PAUSE: Duration = Duration::from_millis(110);
 const ATTEMPTS: u32 = 10;
 
-/// Gives this process the lowest priority, and a session of its own. The processes and threads that it starts
-/// later inherit both. What the machine does not permit or does not have is left out.
+/// Gives this process the lowest priority, and a session of its own. The processes and threads that it starts later
+/// inherit both. Steps that the machine does not permit or support are skipped.
 pub fn lower_priority() {
-    // SCHED_IDLE gives way only within its session where Linux divides the processors among sessions
-    // (`sched_autogroup_enabled`), and PostgreSQL is in another one.
+    // With `sched_autogroup_enabled`, Linux divides the processors among sessions. SCHED_IDLE then has an effect only
+    // within its session, but PostgreSQL runs in another one.
     if setsid().is_ok() {
         lower_session();
     }

@@ -1,4 +1,4 @@
-//! Screenshots of popups: pages of the service's own, which a browser without a network shows.
+//! Screenshots of popups: pages of the service, which a browser without a network shows.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,13 +19,13 @@ use crate::browser::waits::Waits;
 use crate::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use crate::types::device::Device;
 
-/// The hidden command of this program that takes them.
+/// The hidden command of this program that takes the screenshots.
 pub const COMMAND: &str = "popup-screenshots";
 
 const PICTURE: Duration = Duration::from_secs(15);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Waits until the popup was painted. It is transparent in its first frame, by a style of its own.
+/// Waits until the popup has been painted. An inline style makes it transparent in its first frame.
 const SHOWN: &str = "new Promise((done) => { const look = () => {
     const frame = document.querySelector('assent-ui')?.shadowRoot?.querySelector('.a');
     if (!frame?.querySelector('.p') || frame.hasAttribute('style')) return setTimeout(look, 20);

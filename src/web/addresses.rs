@@ -1,6 +1,6 @@
-//! Addresses that people type, bookmark or reload, and that lead to the page they belong to. An address of the
-//! console that takes only forms is opened again by a reload after a refusal. It leads to the page with the
-//! form: the nearest page above it, or the one in [`FORM_PAGES`].
+//! Redirects from addresses that people type, bookmark or reload. A browser may send a `GET` to a console address
+//! that accepts only forms, for example to reopen it after a refusal. That is redirected to the page with the form:
+//! the nearest page above the address, or the one in [`FORM_PAGES`].
 
 use rocket::http::Method;
 use rocket::response::Responder;
@@ -9,7 +9,7 @@ use rocket::{Data, Request, Route};
 
 use super::console::kit::reply::Reply;
 
-/// Names that people expect at any service, and their pages.
+/// Paths that people expect at any service, and their pages.
 const COMMON: &[(&str, &str)] = &[
     ("/login", "/console/sign-in"),
     ("/log-in", "/console/sign-in"),
@@ -29,7 +29,7 @@ const COMMON: &[(&str, &str)] = &[
     ("/console/login", "/console/sign-in"),
 ];
 
-/// Forms whose page is not above their address.
+/// Forms whose page is not at a parent of their path.
 const FORM_PAGES: &[(&str, &str)] = &[
     ("/console/claims", "/console/sites/new"),
     ("/console/sites/<pixel_id>/check", "/console/sites/<pixel_id>/install"),
@@ -40,7 +40,7 @@ const FORM_PAGES: &[(&str, &str)] = &[
     ("/console/account/end", "/console/account/leave"),
 ];
 
-/// Behind all other routes, so that a page always comes before a redirect.
+/// The rank behind all other routes, so that a page takes precedence over a redirect.
 const LAST: isize = 50;
 
 pub fn routes(console: &[Route]) -> Vec<Route> {

@@ -62,7 +62,7 @@ fn types() -> Result<Asset> {
 
 fn kind_of(extension: &str) -> Option<ContentType> {
     match extension {
-        // The registered type of this extension is a video.
+        // The registered media type of `.ts` is a video format.
         "ts" => Some(ContentType::Plain),
         "js" => ContentType::parse_flexible("text/javascript; charset=utf-8"),
         other => ContentType::from_extension(other),

@@ -1,4 +1,4 @@
-//! The menu of languages at the foot of our own pages: a form, which works without a script.
+//! The language menu in the footer of the service's own pages: a form that works without a script.
 
 use rocket::http::CookieJar;
 use rocket::http::uri::Origin;
@@ -52,7 +52,7 @@ impl Person {
     }
 }
 
-/// Keeps the chosen language, and leads back to the page.
+/// Stores the chosen language, and redirects back to the page.
 #[post("/language", data = "<body>")]
 async fn choose(
     app: &State<App>,
@@ -68,7 +68,7 @@ async fn choose(
     Ok(Redirect::to(page_of(form.get("to").map(String::as_str)).to_owned()))
 }
 
-/// The page on which the form was, which must be one of this service.
+/// The page with the form, or `/` if the address is not one of this service.
 fn page_of(to: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
         path.starts_with('/')

@@ -20,7 +20,7 @@ pub fn framed<'a>(
     Framed { base_url, page_title: title, lang: "en", dir: "ltr", content }
 }
 
-/// A page in the layout. `title` is `Said`, or a name; `content` is the context of the template.
+/// A page in the layout. `title` is a `Message` or plain text; `content` is the context of the template.
 pub fn page(
     base_url: &str,
     name: &'static str,

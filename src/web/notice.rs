@@ -63,7 +63,7 @@ async fn policy(
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let found = published::find(&app.infra.pool, &app.sites, pixel, query.get("hash")).await?;
     let Published { pixel_id, policy, is_current } = &found;
-    // Every notice that is read is published.
+    // Adds the hash of the notice to the public log, which contains every notice that was shown.
     app.receipts.notices.find(pixel_id, policy, locale).await;
     if wants_text.0 {
         return Ok(NoticeAnswer::Text(notice::plain_text(policy, locale)));

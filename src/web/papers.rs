@@ -120,7 +120,7 @@ async fn paper(
     Ok(Page::for_everybody(page(base_url, "pages/paper.html", title, content)))
 }
 
-/// Read each time, so that a corrected text needs no restart. `privacy.de.md` comes before `privacy.md`.
+/// The file is read for each request, so that a correction needs no restart. `privacy.de.md` precedes `privacy.md`.
 async fn text_of_the_operator(folder: &Path, reader: Reader, name: &str) -> Result<Option<String>> {
     for file in [format!("{name}.{}.md", reader.language.tag), format!("{name}.md")] {
         match rocket::tokio::fs::read_to_string(folder.join(file)).await {

@@ -60,7 +60,7 @@ impl StatsReader for Reader<'_> {
 
 #[derive(Serialize)]
 struct Content {
-    /// Leaves out what only members can open.
+    /// Makes the template leave out links that only members can open.
     shared: bool,
     host: String,
     expires: Message,

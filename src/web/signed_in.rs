@@ -12,13 +12,13 @@ use crate::accounts::sessions;
 use crate::app::App;
 use crate::infra::templates::{Message, language, tr};
 
-/// The link in the header of `layout.html`, up to its text, and its end.
+/// The beginning of the sign-in link in the header of `layout.html`; `END` follows its text.
 const SIGN_IN: &str = r#"<li><a href="/console/sign-in">"#;
 const END: &str = "</a></li>";
 const CONSOLE: Message = tr("Console");
 
-/// Replaces the link to the sign-in by one to the console in pages for signed-in people. Such a page is
-/// no longer the same for everybody, so only the browser may keep it.
+/// Replaces the sign-in link with a link to the console in pages for signed-in people. Such a page is
+/// no longer the same for everybody, so only the browser may cache it.
 pub struct SignedInHeader;
 
 #[rocket::async_trait]

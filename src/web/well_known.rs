@@ -12,7 +12,7 @@ use crate::http::json::Json;
 
 /// RFC 9116 requires an expiry within a year, so that outdated addresses are not trusted.
 const CONTACT_LIFE: Duration = Duration::days(180);
-/// When the support of Global Privacy Control was last reviewed.
+/// The day on which the support of Global Privacy Control was last reviewed.
 const GPC_REVIEWED: &str = "2026-11-21";
 
 described_routes![security_txt, gpc, robots];

@@ -10,7 +10,7 @@ const LONGEST: usize = 900;
 const LONGEST_FIELD: usize = 100;
 const FIELDS: [&str; 3] = ["email", "company", "title"];
 
-/// The message about an event, or the test message without one.
+/// The message about an event, or the test message if `kind` is `None`.
 pub fn message(format: Format, kind: Option<EventKind>, data: &Value, base_url: &str) -> Value {
     let (text, path) = match kind {
         Some(kind) => line_of(kind, data),
@@ -102,7 +102,7 @@ fn of_person(data: &Value) -> String {
     }
 }
 
-/// The name as one text, from its parts where there is no whole one.
+/// The full name, composed of first and last name if `name` is empty.
 fn name_of(person: &Value) -> String {
     let part = |field: &str| short(text(&person[field]).trim(), LONGEST_FIELD);
     let whole = part("name");

@@ -118,7 +118,7 @@ impl Capability for ListDeliveries {
         let mut connection = infra.pool.acquire().await?;
         find(&mut connection, &caller, endpoint_id).await?;
         let mut last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
-        // The endpoint may have been told of other sites before.
+        // The endpoint may earlier have received events of sites that the caller must not see.
         last.retain(|delivery| {
             caller.sites.are_all() || caller.sites.include(&delivery.partition_key)
         });

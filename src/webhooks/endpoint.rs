@@ -33,7 +33,7 @@ pub struct Endpoint {
     pub pixels: Option<Vec<String>>,
     /// Text, because a later version may know more values; likewise below.
     pub format: String,
-    /// Of an endpoint whose deliveries are signed with Ed25519 too.
+    /// Set if deliveries are also signed with Ed25519.
     pub public_key: Option<String>,
     pub created_at: DateTime<Utc>,
     pub previous_until: Option<DateTime<Utc>>,
@@ -98,7 +98,7 @@ impl EndpointView {
         }
     }
 
-    /// Whether it receives nothing at the moment, unless a member has paused it.
+    /// Whether deliveries fail, or the service has paused the endpoint. False if its owner has paused it.
     pub fn is_failing(&self) -> bool {
         match &self.paused_because {
             Some(because) => because != PausedBecause::Owner.as_str(),

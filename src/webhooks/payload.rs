@@ -1,4 +1,4 @@
-//! The payload of a delivery, for people who look for the cause of a failure.
+//! The payload of a delivery, for diagnosing a failure.
 
 use uuid::Uuid;
 

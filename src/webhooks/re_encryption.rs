@@ -7,7 +7,7 @@ use crate::infra::encryption::Encryptor;
 
 const BATCH: i64 = 1_000;
 
-/// Re-encrypts what another receipt secret encrypted, and logs endpoints whose secret cannot be decrypted.
+/// Re-encrypts signing secrets that another receipt secret encrypted, and logs how many cannot be decrypted.
 pub async fn re_encrypt_all(infra: &Infra) -> Result<()> {
     let (mut re_encrypted, mut lost, mut last) = (0, 0, Uuid::nil());
     while !infra.shutdown.has_begun() {
@@ -52,7 +52,7 @@ fn log_result(re_encrypted: u64, lost: u64) {
 
 enum Checked {
     Current,
-    /// Encrypted with another one; contains the re-encrypted secret.
+    /// Encrypted with another receipt secret; contains the re-encrypted signing secret.
     Renewed(Vec<u8>),
     Lost,
 }

@@ -1,4 +1,4 @@
-//! Signatures according to standardwebhooks.com: HMAC-SHA256 over id, time and body.
+//! Signatures over id, time and body according to standardwebhooks.com: HMAC-SHA256, and optionally Ed25519.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -20,7 +20,7 @@ use crate::types::ids::AccountId;
 #[derive(Deserialize, Serialize)]
 struct Offered {
     token: String,
-    /// The language of the person who offers it.
+    /// The language of the person who makes the offer.
     #[serde(default)]
     requested: Requested,
 }
@@ -73,7 +73,7 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     });
 }
 
-/// Renders the mail; `None` once another mail has replaced its link, the offer has ended, or the membership.
+/// Renders the mail; `None` once a newer mail has replaced its link, or the offer or the membership has ended.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let mut connection = infra.pool.acquire().await?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

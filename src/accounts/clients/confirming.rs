@@ -1,5 +1,5 @@
-//! The offer of an account as its client sees it. The token of the mail proves that the client reads the
-//! mailbox; it works once.
+//! The client's answer to the offer of an account. The token in the mail proves that the client reads the
+//! mailbox, and can be used once.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::{PgConnection, PgPool};
@@ -21,7 +21,7 @@ use crate::infra::limits::per_client::Limit;
 use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::{AccountId, uuid_v7};
 
-/// How long a declined offer keeps its asker from asking again.
+/// For this long after a client has declined, the same person cannot invite the client again.
 const DECLINED_FOR: Duration = Duration::days(365);
 
 pub struct OpenOffer {
@@ -30,7 +30,7 @@ pub struct OpenOffer {
     pub asker_name: Option<String>,
 }
 
-/// Finds the offer of a link, without any effect.
+/// Finds the offer of a link, without side effects.
 pub async fn find_offer(pool: &PgPool, clock: &Clock, token: &str) -> Result<OpenOffer> {
     let now = clock.now();
     let mut connection = pool.acquire().await?;
@@ -94,7 +94,7 @@ impl Capability for ConfirmOffer {
     }
 }
 
-/// Records in the activity log of the asker what the client did.
+/// Records the client's answer in the activity log of the asker.
 async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -106,7 +106,7 @@ async fn note(
     events::note(connection, now, account_id, &actor, kind, Some(client)).await
 }
 
-/// Ends an offer, and keeps its asker from asking the client again.
+/// Declines an offer. The asker cannot invite the client again for a year.
 pub async fn decline(pool: &PgPool, clock: &Clock, token: &str) -> Result<String> {
     let now = clock.now();
     let mut transaction = pool.begin().await?;

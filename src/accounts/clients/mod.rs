@@ -1,6 +1,6 @@
-//! Accounts for clients: an agency's person asks, the client confirms, owns the account and pays for it.
-//! What a person asks for does not depend on the role in any account; it is recorded in the first account
-//! of the person, so that other accounts do not learn of it. Also further accounts of the person.
+//! Accounts for clients: a person at an agency offers an account; the client confirms it, owns it and pays for
+//! it. Any signed-in person may make offers, regardless of role. They are recorded in the person's first account
+//! only, so that other accounts do not see them. Also opens further accounts for a signed-in person.
 
 pub mod another_account;
 pub mod client_mails;

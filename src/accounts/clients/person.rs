@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::outbox::Outbox;
 
-/// The signed-in person. Without a mail server, nothing has shown that the person can read the address.
+/// The signed-in person. Fails without a mail server, because it is unproven that the person reads the mailbox.
 pub fn proven(outbox: &Outbox, credentials: Credentials) -> Result<Member> {
     let member = credentials.member.ok_or(Error::SignInRequired)?;
     match outbox.mailer.is_configured() {
@@ -19,14 +19,14 @@ pub fn proven(outbox: &Outbox, credentials: Credentials) -> Result<Member> {
     }
 }
 
-/// As [`proven`], with a recent sign-in.
+/// Like [`proven`], but also requires a recent sign-in.
 pub fn proven_recently(outbox: &Outbox, clock: &Clock, credentials: Credentials) -> Result<Member> {
     let member = proven(outbox, credentials)?;
     let is_fresh = member.is_fresh(clock.now());
     is_fresh.then_some(member).ok_or(Error::SignInRequired)
 }
 
-/// Locks the person's first account, after the session was checked again.
+/// Checks that the session is still open, and locks the person's first account.
 pub async fn lock_first_account(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,7 +1,7 @@
 //! Codes that prove access to a mailbox: six digits, one purpose, 15 minutes. A code works only for
 //! its asker (the holders of the account's keys, or a signed-in member), so guesses of others
-//! neither succeed nor count, and nobody can lock an owner out. Only hashes are stored; the
-//! redeemer names the address.
+//! neither succeed nor count, and nobody can lock an owner out. Only hashes are stored, so the
+//! address must be given again with the code.
 
 use chrono::{DateTime, Duration, Utc};
 use sha2::{Digest, Sha256};
@@ -70,7 +70,7 @@ pub async fn issue(
 }
 
 /// Checks a code, which stays valid until [`use_up`]. Counts wrong tries; `None` is always wrong.
-/// The caller commits whatever the inner result is.
+/// The caller must commit even if the inner result is an error.
 pub async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -86,7 +86,7 @@ pub async fn evaluate(
     if stored.wrong_tries >= MAX_WRONG_TRIES {
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(AFTER_WRONG_TRIES) }));
     }
-    // Hashes are compared, so the duration reveals nothing about the digits.
+    // Hashes are compared, so the timing of the comparison reveals nothing about the digits.
     let hash = code.map(|code| asker.code_hash(purpose, address, code.trim()));
     if hash.as_ref() != Some(&stored.code_hash) {
         store::update_account_code_tried(connection, asker.hash(), purpose).await?;

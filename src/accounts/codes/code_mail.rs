@@ -34,7 +34,7 @@ impl MailedCode {
         expires_at: DateTime<Utc>,
         for_present: bool,
     ) -> Self {
-        // The code at the present mailbox also warns its reader.
+        // A mail to the current mailbox is also a warning, so the requester must not choose its language.
         let requested = if for_present { Requested::default() } else { Requested::current() };
         Self { to: to.as_str().to_owned(), purpose, code, expires_at, for_present, requested }
     }

@@ -1,6 +1,6 @@
 //! Failed API keys, counted per client address. An address with too many failures is refused before
 //! its next key is looked up, until its bucket refills. Keys that were recently valid are still
-//! looked up: a neighbour's broken program must not stop a working integration.
+//! looked up, so that a broken program behind the same address does not stop a working integration.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::infra::limits::per_client::{Client, Limit};
 use crate::infra::secret_hash::secret_hash;
 
 const MAX_REMEMBERED: u64 = 50_000;
-/// Only bounds the memory: a barred address is free again after seconds.
+/// Only limits memory: an address is no longer barred after a few seconds.
 const BARRED_LIFE: Duration = Duration::from_secs(600);
 /// A key that was not used for this long is no longer known to be valid.
 const PROVEN_LIFE: Duration = Duration::from_secs(6 * 3600);
 
-/// The recent valid and failed keys on this node. Clones share the data.
+/// The recently valid keys and the barred addresses on this node. Clones share the data.
 #[derive(Clone)]
 pub struct KeyMemory {
     clock: Clock,

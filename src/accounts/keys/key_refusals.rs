@@ -1,7 +1,7 @@
 use crate::error::Error;
 
-/// How a family of routes refuses a missing, an unknown and a revoked key. A key that has expired is 401
-/// everywhere.
+/// The refusals of a missing, an unknown and a revoked key, which differ between families of routes. An expired key
+/// is 401 everywhere.
 pub struct KeyRefusals {
     pub missing: Error,
     pub unknown: Error,
@@ -9,7 +9,7 @@ pub struct KeyRefusals {
 }
 
 impl KeyRefusals {
-    /// Routes that show who a caller is: always 401.
+    /// Routes that identify the caller: always 401.
     pub fn who_am_i() -> Self {
         Self {
             missing: Error::ApiKeyRequired,
@@ -27,7 +27,7 @@ impl KeyRefusals {
         }
     }
 
-    /// Consent configuration and log: a revoked key is answered like an invalid one.
+    /// Consent configuration and log: a revoked key is refused like an unknown one.
     pub fn consent() -> Self {
         Self {
             missing: Error::ApiKeyRequired,

@@ -1,5 +1,5 @@
-//! The time of the last use of each key, to the hour. A request only reads memory. Once an hour, a
-//! node queues the use, which is written in the background; a lost one costs an hour of accuracy.
+//! The time of the last use of each key, to the hour. Each node queues at most one use per key and hour,
+//! which a background task stores; other requests only read memory. A lost use costs an hour of accuracy.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
 use crate::types::ids::{AccountId, PixelId};
 
-/// For so long a key that has expired stays in the list.
+/// An expired key stays in the list for this long.
 pub const EXPIRED_LISTED: Duration = Duration::days(30);
 
 /// A key that works or has expired, without its secret.
@@ -143,7 +143,7 @@ impl Capability for RevokeApiKey {
         }
         let account_id = caller.account_id();
         let mut transaction = infra.pool.begin().await?;
-        // Another key is issued, or others are revoked, before this or after it.
+        // The lock serialises this with issuing a key and with other revocations.
         store::lock_account(&mut transaction, account_id).await?.ok_or(Error::ApiKeyNotFound)?;
         let now = infra.clock.now();
         if !store::update_own_key_revoked(&mut transaction, account_id, &prefix, now).await? {

@@ -82,7 +82,7 @@ impl BucketKey {
     }
 }
 
-/// Takes a token, or returns the refusal with the seconds until the next one. Effective with the commit.
+/// Takes a token, or returns the refusal with the seconds until the next one. Takes effect on commit.
 pub async fn take(
     connection: &mut PgConnection,
     key: &BucketKey,

@@ -1,7 +1,7 @@
-//! The limit of mails to a mailbox, whatever causes them, shared by all nodes. It reveals nothing
-//! about accounts: a requested code counts whether or not the address has one. Without a mail
-//! server nothing is counted. Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these
-//! have emptied its bucket, the plain spelling has a small reserve, so that the owner can still
+//! The rate limit of all mails to a mailbox, shared by all nodes. It reveals nothing about accounts: a
+//! requested code counts whether or not the address has an account. Without a mail server nothing is
+//! counted. Anybody can invent subaddresses (`ann+1@`) of a mailbox. If mails to subaddresses helped to
+//! use up the limit, the address without a subaddress has a small reserve, so that the owner can still
 //! sign up.
 
 use chrono::{DateTime, Duration, Utc};
@@ -30,7 +30,7 @@ pub async fn admit(
     }
     let mailbox = Mailbox::of(email);
     let through_subaddresses = BucketKey::mails_to_subaddresses(&mailbox);
-    // `take` fixes the error type, so the number of seconds travels inside an error.
+    // `take` returns an `Error`, from which the number of seconds is read below.
     let waiting = |retry_after| Error::TooManyRequests { retry_after };
     let taken = take(connection, &BucketKey::mails(&mailbox), now, MAILBOX, waiting).await;
     match taken {

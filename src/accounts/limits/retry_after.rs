@@ -5,7 +5,7 @@ pub fn seconds(duration: Duration) -> u64 {
     u64::try_from((duration.num_milliseconds() + 999) / 1000).unwrap_or(0).max(1)
 }
 
-/// Fails until `time`, with the whole seconds until then. All pauses between mails use it.
+/// Fails before `time`; the refusal contains the whole seconds until then.
 pub fn not_before<E>(
     time: DateTime<Utc>,
     now: DateTime<Utc>,

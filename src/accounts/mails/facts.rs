@@ -1,11 +1,11 @@
 use crate::infra::templates::{Message, tr};
 
-/// The name of a key, an app or a passkey, as far as a mail may repeat it.
+/// The name of a key, an app or a passkey, or a placeholder if it is unsafe in a mail.
 pub fn shown(name: &str) -> Message {
     if is_plain(name) { Message::plain(name) } else { tr("as the console shows it") }
 }
 
-/// An actor, in the form in which it is stored.
+/// Translates the stored form of an actor.
 pub fn maker(name: String) -> Message {
     match name.as_str() {
         "signup token" => tr("signup token"),
@@ -16,7 +16,7 @@ pub fn maker(name: String) -> Message {
     }
 }
 
-/// A browser in the form in which a session stores it, such as "Firefox on Windows".
+/// Translates the browser of a session as it is stored, such as "Firefox on Windows".
 pub fn browser(name: &str) -> Message {
     match name.split_once(" on ") {
         Some((browser, system)) => tr("{{ browser }} on {{ system }}")
@@ -36,7 +36,7 @@ fn software(name: &str) -> Message {
     }
 }
 
-/// Whether a name consists of words and numbers: its maker must not put a link into the mail.
+/// Whether a name consists of words and numbers, so that its author cannot put a link into the mail.
 fn is_plain(name: &str) -> bool {
     const MOST_CHARACTERS: usize = 40;
     let fits = |character: char| character.is_alphanumeric() || " -_'’".contains(character);

@@ -19,7 +19,7 @@ pub fn receives_notifications(account: &Account) -> bool {
         && account.account_id.as_str() != DEMO_ACCOUNT
 }
 
-/// Renders a mail with a link that turns its kind off; `None` where it is off at this delivery attempt.
+/// Renders a mail with an unsubscribe link; `None` if mails of its kind are turned off at this delivery attempt.
 pub async fn wanted(
     connection: &mut PgConnection,
     config: &Config,

@@ -53,7 +53,7 @@ pub struct MailChange {
     pub erasure_requests: Option<bool>,
     pub silence: Option<bool>,
     pub weekly_digest: Option<bool>,
-    // Accepted as `true`, which reading returns; descriptions name only what can be changed.
+    // `true` is accepted, so that a client can send back a response. Not described, as it cannot be changed.
     #[schema(ignore)]
     #[schemars(skip)]
     pub new_key: Option<bool>,

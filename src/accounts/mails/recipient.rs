@@ -1,5 +1,5 @@
-//! The language and the time zone of a mail: those that its reader has chosen. Only a mail that its reader has
-//! asked for is in the language of a request, never a warning: whoever causes it must not choose its language.
+//! The language and the time zone of a mail, as its recipient has chosen them. Without a choice, a mail that the
+//! recipient requested is in the language of the request. A warning is not, because an attacker may have caused it.
 
 use sqlx::PgConnection;
 
@@ -9,12 +9,12 @@ use crate::infra::requested_language::Requested;
 use crate::infra::smtp::Recipient;
 use crate::infra::templates::language;
 
-/// In English if the reader has chosen no language.
+/// The recipient at an address. The language is English if the recipient has chosen none.
 pub async fn of(connection: &mut PgConnection, address: &str) -> Result<Recipient> {
     in_language_of(connection, address, Requested::default()).await
 }
 
-/// In the language of a request if the reader has chosen none.
+/// Like [`of`], but the default is the language of a request.
 pub async fn in_language_of(
     connection: &mut PgConnection,
     address: &str,
@@ -25,7 +25,7 @@ pub async fn in_language_of(
     Ok(Recipient { language, time_zone: chosen.time_zone })
 }
 
-/// The language in which a person writes to another: the chosen one, or else that of the request.
+/// The default language of a mail from one person to another: the sender's choice, or else that of the request.
 pub async fn language_of_sender(connection: &mut PgConnection, address: &str) -> Result<Requested> {
     let chosen = preferences::find(connection, address).await?.language;
     Ok(Requested(chosen.or(Requested::current().0)))

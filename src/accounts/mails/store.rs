@@ -5,7 +5,7 @@ use super::switch::MailSwitch;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// Includes kinds of later versions.
+/// Lists the kinds that are turned off. Kinds of later versions are left out.
 pub async fn list_off(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -102,8 +102,8 @@ pub async fn delete_digest(connection: &mut PgConnection, account_id: &AccountId
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Active accounts in their trial that are due a mail: the earlier one when the trial ends until
-/// `early`, the later one when it ends until `late`.
+/// Active accounts in their trial that are due a mail: the first mail if the trial ends by `early`,
+/// the second if it ends by `late`.
 pub async fn list_unnotified_trials(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -131,8 +131,8 @@ pub async fn list_unnotified_trials(
     Ok(accounts)
 }
 
-/// Records how many days before its end an account was notified; `false` when it was notified of as
-/// many or fewer days before.
+/// Records that an account was notified this many days before the end of its trial; `false` when this
+/// notification or a later one is recorded already.
 pub async fn update_trial_notified(
     connection: &mut PgConnection,
     account_id: &AccountId,

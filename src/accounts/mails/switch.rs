@@ -18,7 +18,7 @@ text_enum! {
 }
 
 impl MailSwitch {
-    /// The occasion of such an email, as the continuation of "an email".
+    /// The occasion of such an email, worded to follow "an email".
     pub fn occasion(self) -> Message {
         match self {
             Self::TrialEnding => {

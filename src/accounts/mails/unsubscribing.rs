@@ -19,7 +19,7 @@ pub struct Unsubscribable {
     pub is_on: bool,
 }
 
-/// Finds what the link turns off, without any effect.
+/// Finds the kind of mail that the link turns off, without side effects.
 pub async fn find(pool: &PgPool, config: &Config, token: &str) -> Result<Unsubscribable> {
     let (account_id, switch, tag) = parts(token).ok_or(Error::MailLinkNotFound)?;
     let mut connection = pool.acquire().await?;
@@ -33,7 +33,7 @@ pub async fn turn_off(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, &account_id).await?;
     let account = genuine(&infra.config, account, switch, &tag)?;
-    // The holder of the link can read the mailbox.
+    // The holder of the link reads the mailbox, so the owner is recorded as the actor.
     let (now, actor) = (infra.clock.now(), Actor::Member(account.email.clone()));
     turn(&mut transaction, now, &account_id, &actor, switch, false).await?;
     let unsubscribable = unsubscribable(&mut transaction, &account, switch).await?;

@@ -1,9 +1,9 @@
-//! The time of the weekly digest: Monday at 07:00 UTC and some minutes more, which differ by account.
+//! The time of the weekly digest: Monday at 07:00 UTC, plus a delay that differs by account.
 
 use chrono::{DateTime, Duration, NaiveDate, NaiveTime, Utc, Weekday};
 
 const HOUR: Duration = Duration::hours(7);
-/// The longest delay.
+/// The upper bound of the delay.
 pub const SPREAD_MINUTES: i32 = 180;
 
 /// The Monday of the week whose digest was due last.

@@ -1,4 +1,4 @@
-//! Steps that the changes of members share.
+//! Steps shared by the capabilities that change members.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -17,7 +17,7 @@ pub async fn lock(connection: &mut PgConnection, account_id: &AccountId) -> Resu
     store::lock_account(connection, account_id).await?.ok_or(Error::AccountNotFound)
 }
 
-/// The sites of a member with this role: an Admin manages the account as a whole.
+/// The sites of a member with this role. The role `full` cannot be restricted, because it manages the whole account.
 pub async fn sites_of(
     connection: &mut PgConnection,
     account_id: &AccountId,

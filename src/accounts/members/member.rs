@@ -19,7 +19,7 @@ use crate::accounts::store::members::{StoredMember, find_member, list_membership
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// How long a sign-in proves that the member is at the browser, which may be left open.
+/// A sign-in is recent for this long. After that, the browser may have been left unattended.
 const FRESH: Duration = Duration::minutes(15);
 
 #[derive(Clone)]

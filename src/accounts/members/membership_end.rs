@@ -48,8 +48,8 @@ pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result
     Ok(())
 }
 
-/// Ends the sessions that were opened since a time (returns their number), the grants given since then,
-/// and all codes of the members.
+/// Ends the sessions that were opened since a time, the grants given since then, and all codes of the
+/// members. Returns the number of sessions.
 pub async fn end_since(
     connection: &mut PgConnection,
     account: &Account,

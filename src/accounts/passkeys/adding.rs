@@ -21,7 +21,7 @@ use crate::types::ids::random_bytes;
 
 const USER_HANDLE_LEN: usize = 32;
 const MOST_CHARACTERS: usize = 100;
-/// An RSA key of 8192 bits has less than this.
+/// An RSA key of 8192 bits is smaller than this.
 const MOST_KEY_BYTES: usize = 2_000;
 /// The limit of WebAuthn.
 const MOST_ID_BYTES: usize = 1_023;
@@ -34,7 +34,7 @@ pub struct NewPasskey {
     pub public_key: String,
 }
 
-/// Begins to add a passkey, shortly after a sign-in: the options for `navigator.credentials.create`.
+/// Begins to add a passkey; returns the options for `navigator.credentials.create`. Requires a recent sign-in.
 pub async fn begin(infra: &Infra, member: &Member) -> Result<Value> {
     check(&infra.outbox, &infra.clock, member)?;
     let mut connection = infra.pool.acquire().await?;
@@ -130,7 +130,7 @@ struct Created {
     sign_count: u32,
 }
 
-/// `None` when it cannot be read, or its user was not verified.
+/// Parses the browser's answer; `None` when it is malformed, or the user was not verified.
 fn read(base_url: &str, new: &NewPasskey) -> Result<Option<Created>> {
     let party = RelyingParty::of(base_url)?;
     let parts = || {

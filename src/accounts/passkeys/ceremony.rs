@@ -1,5 +1,5 @@
-//! The checks of WebAuthn (Level 3, sections 7.1 and 7.2) on what an authenticator answers. Signatures are
-//! verified by `webpki` with `ring`, as those of TLS. Libraries for WebAuthn bring a second implementation of
+//! The checks of WebAuthn (Level 3, sections 7.1 and 7.2) on the response of an authenticator. Signatures are
+//! verified by `webpki` with `ring`, like those of TLS. A WebAuthn library would add a second implementation of
 //! cryptography (docs/adr/0011-libraries.md).
 
 use base64::Engine;
@@ -56,7 +56,7 @@ impl ClientData {
         decoded(&self.challenge)
     }
 
-    /// Whether a page of this service asked for it, in no frame of another site.
+    /// Whether a page of this service made the request, and not inside a frame of another site.
     pub fn is_from(&self, party: &RelyingParty, kind: &str) -> bool {
         self.kind == kind && self.origin == party.origin && !self.cross_origin
     }
@@ -69,7 +69,7 @@ pub struct AuthenticatorData {
 }
 
 impl AuthenticatorData {
-    /// `None` unless it is for this service and its user was verified.
+    /// Parses the data; `None` unless it is for this service and its user was verified.
     pub fn read(bytes: &[u8], party: &RelyingParty) -> Option<Self> {
         let (party_hash, rest) = bytes.split_at_checked(HASH_LEN)?;
         let (flags, rest) = rest.split_first()?;
@@ -102,7 +102,7 @@ fn algorithms() -> [&'static dyn SignatureVerificationAlgorithm; 3] {
 pub fn is_usable_key(public_key: &[u8]) -> bool {
     let key = SubjectPublicKeyInfoDer::from(public_key);
     let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
-    // A key of an accepted algorithm gets as far as the signature, which is empty.
+    // With a key of an accepted algorithm, only the signature, which is empty, is invalid.
     algorithms().iter().any(|algorithm| {
         let verdict = key.verify_signature(*algorithm, &[], &[]);
         matches!(verdict, Err(webpki::Error::InvalidSignatureForPublicKey))

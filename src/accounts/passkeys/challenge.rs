@@ -17,7 +17,7 @@ pub fn timeout() -> i64 {
     CHALLENGE_LIFE.num_milliseconds()
 }
 
-/// A passkey that is being added: by a session, with this user handle.
+/// The session that adds a passkey, and the user handle of the passkey.
 #[derive(Clone, Copy)]
 pub struct Addition<'a> {
     pub session_id: Uuid,
@@ -38,7 +38,7 @@ pub async fn issue(pool: &PgPool, clock: &Clock, addition: Option<Addition<'_>>)
     Ok(encoded(&challenge))
 }
 
-/// Uses a challenge up, whether or not the rest of the answer is accepted. `None` when it is not valid.
+/// Uses up a challenge, whether or not the rest of the answer is accepted. `None` when it is not valid.
 pub async fn take(pool: &PgPool, clock: &Clock, challenge: &[u8]) -> Result<Option<Challenge>> {
     let mut connection = pool.acquire().await?;
     let taken = store::delete_challenge(&mut connection, &hash_of(challenge)).await?;

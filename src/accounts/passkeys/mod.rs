@@ -1,6 +1,6 @@
-//! Passkeys (WebAuthn) for signing in to the console, beside mailed codes. A passkey belongs to a person: an
-//! address, in all accounts of which it is a member. Only passkeys that verify their user are accepted, and
-//! no attestation is requested, so the browser's parts of a new credential are used without CBOR.
+//! Passkeys (WebAuthn) for signing in to the console, beside mailed codes. A passkey belongs to an address, and
+//! is valid in all accounts of which the address is a member. Only passkeys that verify their user are accepted.
+//! No attestation is requested, so the parts that the browser extracts suffice, and no CBOR is parsed.
 
 pub mod adding;
 mod ceremony;
@@ -21,7 +21,7 @@ use crate::infra::outbox::Outbox;
 
 pub use store::{delete_expired_challenges, delete_unused};
 
-/// The most passkeys of a person.
+/// The maximum number of passkeys per person.
 pub const MOST_PASSKEYS: usize = 10;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub struct PasskeyView {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// Whether people can have passkeys: without a mail server, nothing has shown that they own their address.
+/// Whether people can have passkeys. Without a mail server, it is unproven that they own their address.
 pub fn are_offered(outbox: &Outbox) -> bool {
     Proof::of(outbox) == Proof::Mail
 }

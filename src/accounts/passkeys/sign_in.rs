@@ -57,7 +57,7 @@ pub struct PasskeySignIn {
     pub assertion: Assertion,
     /// The browser's name in the list of sessions.
     pub browser: String,
-    /// The secret of the session that it has already.
+    /// The secret of the browser's current session, if it has one.
     pub former: Option<String>,
 }
 
@@ -110,7 +110,7 @@ struct Used {
     sign_count: u32,
 }
 
-/// The passkey that signed a valid challenge for this service. Uses the challenge up.
+/// Returns the passkey that signed a valid challenge for this service, and uses up the challenge.
 async fn evaluate(infra: &Infra, assertion: &Assertion) -> Result<Option<Used>> {
     let party = RelyingParty::of(infra.base_url())?;
     let Some(bytes) = Bytes::of(assertion) else { return Ok(None) };
@@ -158,8 +158,8 @@ impl Bytes {
     }
 }
 
-/// The account to sign in to: that of the browser's session of the same person, or else the first. An
-/// account that was opened with the address, and never confirmed, may be somebody else's.
+/// The account to sign in to: that of the browser's session of the same person, or else the first. Unconfirmed
+/// accounts of the address are left out, because somebody else may have opened them.
 async fn find_account(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

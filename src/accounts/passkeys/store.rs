@@ -50,7 +50,7 @@ pub async fn list_passkeys(connection: &mut PgConnection, address: &str) -> Resu
     Ok(rows)
 }
 
-/// Returns `false` when there is a passkey with the same credential id already.
+/// Returns `false` when a passkey with the same credential id exists already.
 pub async fn insert_passkey(connection: &mut PgConnection, new: &NewRow<'_>) -> Result<bool> {
     let inserted = query!(
         "INSERT INTO passkeys (passkey_id, credential_id, address, user_handle, public_key,
@@ -86,8 +86,8 @@ pub async fn find_credential(
     Ok(credential)
 }
 
-/// Returns `false` when the passkey was removed, or its counter is not larger than before. Authenticators
-/// that do not count always send 0.
+/// Returns `false` when the passkey was removed, or its counter has not increased. Authenticators without a
+/// counter always send 0, which is accepted.
 pub async fn update_used(
     connection: &mut PgConnection,
     passkey_id: Uuid,

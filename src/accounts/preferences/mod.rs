@@ -1,5 +1,5 @@
-//! The language and the time zone of a person. They belong to an address, in all accounts of which it is a
-//! member, and decide how pages of the console and mails write texts and times.
+//! The language and the time zone in which console pages and mails show texts and times to a person. They are
+//! stored by address, and apply in all accounts of which the address is a member.
 
 mod store;
 pub mod zones;
@@ -29,7 +29,7 @@ impl Default for Preferences {
 }
 
 impl Preferences {
-    /// Unknown values count as not chosen.
+    /// Unknown values are treated as not chosen.
     pub fn of_stored(language: Option<&str>, time_zone: Option<&str>) -> Self {
         Self {
             language: language.and_then(language::find),

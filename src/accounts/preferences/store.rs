@@ -21,7 +21,7 @@ pub async fn find_preferences(connection: &mut PgConnection, address: &str) -> R
     Ok(row)
 }
 
-/// Of the members of an account, including its own address.
+/// Lists the preferences of the members of an account, including its own address.
 pub async fn list_preferences(
     connection: &mut PgConnection,
     account_id: &AccountId,

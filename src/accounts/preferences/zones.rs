@@ -1,4 +1,4 @@
-//! The time zones that people choose from: the zones of the IANA database, without their other names.
+//! The time zones that people can choose: the zones of the IANA database, without alternative names.
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::infra::templates::{Message, tr};
 
 pub const UTC: &str = "UTC";
 
-/// The first parts of names, and what people call them.
+/// The first parts of zone names, each with its display name.
 const REGIONS: [(&str, Message); 10] = [
     ("Africa", tr("Africa")),
     ("America", tr("America")),
@@ -99,7 +99,7 @@ const OTHER_NAMES: &[&str] = &[
 #[derive(Serialize)]
 pub struct Zone {
     pub name: &'static str,
-    /// The name of the city or island, as people read it.
+    /// The display name of the city or island.
     pub location: String,
 }
 
@@ -110,7 +110,7 @@ pub struct Region {
     pub zones: Vec<Zone>,
 }
 
-/// The zone of a name that is offered, which includes UTC.
+/// Finds an offered zone, or UTC, by its name.
 pub fn find(name: &str) -> Option<Tz> {
     if name == UTC {
         return Some(Tz::UTC);

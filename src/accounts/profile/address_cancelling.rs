@@ -42,7 +42,7 @@ pub struct Cancelled {
     pub sessions: u64,
 }
 
-/// Finds the change that the link would cancel, without any effect.
+/// Finds the change that the link would cancel, without side effects.
 pub async fn find(pool: &PgPool, clock: &Clock, token: &str) -> Result<Cancellable> {
     let mut connection = pool.acquire().await?;
     let (account, change) = find_change(&mut connection, token, Locking::Not).await?;
@@ -72,7 +72,7 @@ pub async fn cancel(
     let mut transaction = pool.begin().await?;
     let (account, change) = find_change(&mut transaction, token, Locking::Account).await?;
     let account_id = &account.account_id;
-    // The holder of the link can read the mailbox.
+    // The holder of the link reads the mailbox, so the owner is recorded as the actor.
     let actor = Actor::Member(account.email.clone());
     let mut made = Made::since(&mut transaction, &account, &change, now).await?;
     if end_asker && is_key(&change.asked_by) && !made.keys.contains(&change.asked_by) {

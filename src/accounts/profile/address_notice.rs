@@ -123,7 +123,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     notice.rendered(to, recipient, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-/// The new mailbox gets its mail in the language of the account's owner, unless it has chosen another.
+/// The language of the account's owner applies to the new mailbox too, unless its reader has chosen another.
 async fn recipient_of(pool: &PgPool, waiting: &Waiting) -> Result<Recipient> {
     let mut connection = pool.acquire().await?;
     let owner = recipient::of(&mut connection, &waiting.present).await?;
@@ -203,7 +203,7 @@ fn set_by_operator(base_url: &str, account_id: &str) -> Notice {
     }
 }
 
-/// A mail about a change that is pending, has failed, or was made by the operator, and its address.
+/// The recipient address and the notice about a change that is pending, has failed, or was made by the operator.
 fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String, Notice) {
     let Waiting { present, new, takes_effect_at, step } = waiting;
     let at = takes_effect_at.map_or(Message::plain(""), Message::Moment);

@@ -1,8 +1,8 @@
-//! Sessions of members in browsers. Only this module opens, rotates and ends them. A browser holds a random
-//! secret, the database its SHA-256. A sign-in always opens a new session, which prevents session fixation.
+//! Sessions of members in browsers. Only this module opens, rotates and ends them. A browser stores a random
+//! secret, and the database its SHA-256. A sign-in always opens a new session, which prevents session fixation.
 //! Switching the account or changing its address rotates the secret but keeps the session's id, age and
-//! expiry. Confirming the sign-in with a code rotates it too, and makes the age zero. A session belongs to a
-//! membership, not to an address, and ends with it.
+//! expiry. Confirming the sign-in with a code rotates the secret and resets the age. A session belongs to a
+//! membership, not to an address, and ends with the membership.
 
 pub(super) mod store;
 
@@ -59,7 +59,7 @@ pub struct Browser<'a> {
     pub former: Option<&'a str>,
 }
 
-/// Opens a session for a member's proven address. The account must be locked, so that it stays a member.
+/// Opens a session for a member's proven address. The account must be locked, so that the membership cannot end.
 pub async fn open(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -152,7 +152,7 @@ pub async fn memberships(
 }
 
 /// Moves the member's session into another account of the same address. `None` when the address is
-/// not a member there, or the session has ended.
+/// not a member there, the session has ended, or no mail server is configured.
 pub async fn switch_to(
     infra: &Infra,
     member: &Member,
@@ -227,7 +227,7 @@ pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     let may_see = |row: &store::Row| sees_all || row.address == member.address;
     let mut rows = store::list_sessions(&mut connection, account_id, now).await?;
     rows.retain(may_see);
-    // Without a mail server, nothing has shown that the person can read the address.
+    // Without a mail server, it is unproven that the person reads the mailbox.
     if infra.outbox.mailer.is_configured() {
         for own in store::list_sessions_of(&mut connection, &member.address, now).await? {
             if rows.iter().all(|row| row.session_id != own.session_id) {

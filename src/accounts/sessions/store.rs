@@ -60,7 +60,7 @@ pub async fn insert_session(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
-/// The session of a secret, with the preferences of its person.
+/// Finds a session by the hash of its secret, with the preferences of its member.
 pub async fn find_session(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -237,7 +237,7 @@ pub async fn is_open(
     Ok(is_open)
 }
 
-/// Whether a session is open, in whatever account it is now.
+/// Whether a session is open, whichever account it has been switched to.
 pub async fn is_alive(
     connection: &mut PgConnection,
     session_id: Uuid,

@@ -15,13 +15,13 @@ use crate::infra::limits::client_net::ClientNet;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// Sign-ins to a mailbox from one network: an IPv4 address, or a /64 of IPv6.
+/// Sign-ins per mailbox and network: an IPv4 address, or a /64 of IPv6.
 const PER_CLIENT: Bucket = Bucket { at_once: 5, then_one_every: Duration::minutes(10) };
 /// The same for a /48 of IPv6, which anybody can rent.
 const PER_WIDE_NET: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
-/// With five guesses per sign-in, this permits guessing the digits with a probability of 1 in 10,000 a day.
+/// With five guesses per sign-in, the long-term probability of guessing the digits is about 1 in 8,000 per day.
 const TOGETHER: Bucket = Bucket { at_once: 40, then_one_every: Duration::hours(1) };
-/// Sign-ins to a mailbox from a known browser. Nobody else can exhaust this bucket.
+/// Sign-ins per mailbox and known browser. Nobody else can exhaust this bucket.
 const PER_KNOWN_BROWSER: Bucket = PER_CLIENT;
 
 /// A started sign-in. No `Debug`, because it contains the browser's secret.
@@ -92,7 +92,7 @@ pub async fn insert(
     store::insert_sign_in(connection, &new).await
 }
 
-/// Counts the sign-in separately from all other mails, whether or not a mail is sent.
+/// Counts the sign-in separately from other mails, whether or not a mail is sent.
 async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,8 +1,8 @@
-//! Browsers that have signed in to a mailbox before, identified by a long-lived cookie. Their
+//! Browsers that have signed in with a mailbox before, identified by a long-lived cookie. Their
 //! sign-ins have separate buckets, so that strangers who exhaust those of the mailbox cannot lock
 //! its owner out. The cookie grants no access: a sign-in still needs the mailed digits. The value
 //! is a random id and, for each mailbox, the day of the last sign-in and a signature over id, day
-//! and mailbox, separated by dots. It names no mailbox.
+//! and mailbox, separated by dots. The value does not contain the mailbox.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -43,8 +43,8 @@ impl KnownBrowsers {
         is_known.then(|| KnownBrowser { id: id.to_owned() })
     }
 
-    /// The cookie for a browser that has just signed in to the mailbox, added to those of the
-    /// current cookie. `None` where no secret is configured.
+    /// The cookie for a browser that has just signed in with the mailbox: the entry of the mailbox
+    /// and those of the current cookie. `None` where no secret is configured.
     pub fn remember(&self, cookie: Option<&str>, mailbox: &Mailbox) -> Option<String> {
         let random = random_text(ID_LEN);
         let (id, entries) = cookie.and_then(split).unwrap_or((&random, Vec::new()));

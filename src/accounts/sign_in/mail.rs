@@ -29,8 +29,8 @@ struct Sealed {
     requested: Requested,
 }
 
-/// Sign-in mails to an unconfirmed owner: few, because somebody else may have opened the account
-/// and the confirmation mail contains digits as well.
+/// Sign-in mails to an unconfirmed owner. Few are allowed, because somebody else may have opened
+/// the account, and the confirmation mail contains digits as well.
 const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
 /// Sign-in mails to an invited member who has never signed in. A stranger must not use up the member's mails.
 const INVITED_PER_CLIENT: Bucket = Bucket { at_once: 3, then_one_every: Duration::hours(6) };
@@ -44,9 +44,9 @@ pub enum Counting {
     AnyMail,
 }
 
-/// Mails the digits if the address is a member's: for the account in which the sign-in began, or
-/// else the first account of the address. They sign in to that account only. People who have never
-/// proven that they read the mailbox get fewer mails.
+/// Mails the digits if the address is a member's. They are valid only for the account in which the
+/// sign-in began, or else for the first account of the address. People who have never proven that
+/// they read the mailbox get fewer mails.
 pub async fn send(
     infra: &Infra,
     email: &Email,

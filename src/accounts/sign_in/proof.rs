@@ -1,6 +1,6 @@
 use crate::infra::outbox::Outbox;
 
-/// How people prove who they are to this service.
+/// The means by which people prove their identity to this service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// Six digits from a mail.
@@ -15,8 +15,8 @@ impl Proof {
     }
 }
 
-/// Whether accounts can be opened in the console: with a mail, or without one where nobody but the
-/// machine's own people come.
+/// Whether accounts can be opened in the console: with a mail server, or without one on a loopback
+/// address, which is reachable only from the same machine.
 pub fn takes_signups(outbox: &Outbox, base_host: &str) -> bool {
     Proof::of(outbox) == Proof::Mail || is_loopback(base_host)
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 
 /// Makes a member's sign-in recent with a code that was mailed for keys and members. The session gets another
-/// secret, so that a stolen one does not become recent too.
+/// secret, so that a stolen old secret does not gain a recent sign-in.
 pub async fn renew(infra: &Infra, member: &Member, code: &str) -> Result<NewSession> {
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, &member.account.account_id).await?;

@@ -6,7 +6,7 @@ use crate::types::ids::{random_code, random_text};
 pub const SIGN_IN_LIFE: Duration = Duration::minutes(15);
 const SECRET_LEN: usize = 43;
 
-/// Both secrets of a new sign-in. No `Debug`.
+/// Both secrets of a new sign-in. No `Debug`, so that they are not logged.
 pub struct Secrets {
     pub browser: String,
     pub code: String,

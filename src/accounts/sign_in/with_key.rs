@@ -14,7 +14,7 @@ pub struct SignInWithKey;
 
 pub struct OfBrowser {
     pub browser: String,
-    /// The secret of the browser's present session, if it has one.
+    /// The secret of the browser's current session, if it has one.
     pub former: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Capability for SignInWithKey {
         let account = store::lock_account(&mut transaction, caller.account_id()).await?;
         let membership = Membership::of_own(account.ok_or(Error::AccountNotFound)?);
         recheck(&mut transaction, now, &caller).await?;
-        // A session has no end of its own that a key could set.
+        // A key that expires is refused, because the session could outlast it.
         if let Some(prefix) = caller.actor.key_prefix()
             && store::find_end_of_key(&mut transaction, caller.account_id(), prefix, now)
                 .await?

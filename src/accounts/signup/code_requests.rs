@@ -1,7 +1,7 @@
 //! Codes on request, for a person who has lost the signup token. Known and unknown addresses get
 //! the same answer after the same work; the account is looked up and mailed afterwards, in a
-//! separate task that shutdown waits for. A failed mail is only logged, and its pause counts:
-//! returning it would reveal that the address is known.
+//! separate task that shutdown waits for. A failed mail is only logged, and does not end the pause:
+//! reporting it or ending the pause would reveal that the address is known.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 use schemars::JsonSchema;

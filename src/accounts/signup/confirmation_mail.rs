@@ -31,8 +31,8 @@ pub async fn attempt(infra: &Infra, mail: &ClaimedMail, retry: Retry) -> Attempt
     infra.outbox.attempt(mail, rendered(infra, mail).await, retry).await
 }
 
-/// Undoes the effects of a mail that certainly does not arrive: the previous code is valid again,
-/// and the mail is not counted.
+/// Undoes the effects of a mail that was certainly not sent: the previous code is valid again, and
+/// the mail is not counted.
 pub async fn give_back(
     connection: &mut PgConnection,
     outbox: &Outbox,
@@ -59,7 +59,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     }
     if mail.is_retry() {
         let kinds = [Kind::Confirmation, Kind::Code];
-        // Read first: a mail that is refused in between makes this mail's code valid again.
+        // Read before the code: if a newer mail is refused in between, this mail's code is valid again.
         let may_come_back = has_newer_undecided(&mut connection, mail, account_id, &kinds).await?;
         if !verification.is_current(&mut connection, account_id).await? {
             return Ok(if may_come_back { Draft::NotYet } else { Draft::NotNeeded });

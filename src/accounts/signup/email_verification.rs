@@ -43,7 +43,7 @@ impl EmailVerification {
         Ok(Self { link_token, code, replaced, requested: Requested::current() })
     }
 
-    /// Restores the replaced code, unless a newer one is valid, because this mail certainly does not arrive.
+    /// Restores the replaced code after this mail was certainly not sent, unless a newer code is valid.
     pub async fn take_back(
         &self,
         connection: &mut PgConnection,
@@ -86,15 +86,15 @@ fn code_hash(account_id: &AccountId, code: &str) -> Vec<u8> {
     secret_hash(&format!("{account_id}:{code}"))
 }
 
-/// The use of a code: once for a signup token, and afterwards still to confirm.
+/// The use of a code. It can be used once for a signup token, and afterwards still to confirm the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeUse {
     Confirming,
     RenewingToken,
 }
 
-/// Checks the account's code and counts a wrong try. `None` is always wrong. The caller commits
-/// whatever the inner result is.
+/// Checks the account's code and counts a wrong try. `None` is always wrong. The caller must commit
+/// even if the inner result is an error.
 pub async fn try_code(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -111,7 +111,7 @@ pub async fn try_code(
     if stored.wrong_tries >= MAX_WRONG_TRIES {
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(RESEND_PAUSE) }));
     }
-    // Hashes are compared, so the duration reveals nothing about the digits.
+    // Hashes are compared, so the timing of the comparison reveals nothing about the digits.
     let right = code.is_some_and(|code| stored.code_hash == code_hash(account_id, code.trim()));
     if !right || (stored.renewed_token && code_use == CodeUse::RenewingToken) {
         store::update_wrong_tries(connection, account_id).await?;

@@ -1,4 +1,4 @@
-//! Opening a confirmed account for a person who has proven the address in another way than by a sign-up.
+//! Opening a confirmed account for a person who has proven the address by other means than a sign-up.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

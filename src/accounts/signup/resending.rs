@@ -103,7 +103,7 @@ impl Capability for ResendConfirmation {
     }
 }
 
-/// Records the mail of this minute, and returns when the previous one was sent.
+/// Records a mail at the present time, and returns the time of the previous one. Fails during the pause.
 async fn claim_mail(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,6 +1,6 @@
 //! Rejection of a sign-up: closes an account that somebody opened with another person's address. The links
-//! of the confirmation mails prove that their holder reads the mailbox, even after they can no longer
-//! confirm. Only an unused account is closed; the mailbox' owner gets access to a used one by a code.
+//! of the confirmation mails prove that their holder reads the mailbox, even after they can no longer be
+//! used to confirm. Only an unused account is closed; a code gives the mailbox's owner access to a used one.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -22,8 +22,8 @@ use crate::infra::Infra;
 use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::AccountId;
 
-/// How long after its start a checkout may be paid: the provider's page is open for a day, and may
-/// be opened nearly a day later.
+/// A checkout may be paid up to this long after its start: the provider's page is open for a day, and
+/// may be opened nearly a day after the start.
 const CHECKOUT_LIFE: Duration = Duration::hours(48);
 
 /// An account that was closed.
@@ -39,7 +39,7 @@ pub struct RejectableSignup {
     pub in_use: bool,
 }
 
-/// Finds the account that the link would close, without any effect.
+/// Finds the account that the link would close, without side effects.
 pub async fn find_rejectable(
     pool: &PgPool,
     clock: &Clock,
@@ -61,7 +61,7 @@ pub async fn reject_signup(
 ) -> Result<RejectedSignup> {
     let mut transaction = pool.begin().await?;
     let account_id = account_of_link(&mut transaction, link_token).await?;
-    // Creating a pixel and paying lock the same row, so they are seen here or find no account.
+    // Creating a pixel and paying lock the same row, so either they are seen here, or they find no account.
     let account = store::lock_account(&mut transaction, &account_id).await?;
     let account = account.ok_or(Error::DisownLinkNotFound)?;
     if is_in_use(clock, &mut transaction, &account).await? {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, wrong_field};
 use crate::types::email::Email;
 use crate::types::text::present;
 
-/// In characters.
+/// The maximum length in characters.
 pub const MAX_DISPLAY_NAME: usize = 200;
 const MAX_EXTERNAL_USER_ID: usize = 200;
 const MAX_REFERRAL_CODE: usize = 64;

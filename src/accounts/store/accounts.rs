@@ -18,7 +18,7 @@ pub struct NewAccount<'a> {
     pub created_at: DateTime<Utc>,
     pub trial_ends_at: DateTime<Utc>,
     pub confirmation_mailed_at: Option<DateTime<Utc>>,
-    /// Whether another account may have the address already.
+    /// Whether the address may belong to another account already.
     pub shares_address: bool,
 }
 
@@ -107,7 +107,7 @@ pub async fn find_account(
     Ok(account)
 }
 
-/// Locks the account's row until the transaction ends, as everything that counts against an allowance does.
+/// Locks the account's row until the transaction ends. Everything that counts against an allowance takes this lock.
 pub async fn lock_account(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -129,7 +129,7 @@ pub async fn find_account_by_email(
     Ok(account)
 }
 
-/// All accounts of an address: confirmed ones first, of these the one that was signed up with it.
+/// All accounts of an address: confirmed ones first, and among equals the one that was signed up with it.
 pub async fn list_accounts_by_email(
     connection: &mut PgConnection,
     email: &str,

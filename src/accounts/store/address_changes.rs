@@ -7,7 +7,7 @@ use crate::types::ids::AccountId;
 
 pub struct AddressChange {
     pub new_address: String,
-    /// When the change was first requested, before any request that replaced it.
+    /// The time of the first request; later requests replace the change but keep this time.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
     pub withdrawn_at: Option<DateTime<Utc>>,
@@ -62,7 +62,7 @@ pub async fn find_address_change(
     Ok(change.filter(|change| change.withdrawn_at.is_none()))
 }
 
-/// The change, pending or withdrawn, whose links are valid.
+/// Finds the change, pending or withdrawn, whose links are valid.
 pub async fn find_cancellable_change(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -44,7 +44,7 @@ macro_rules! select_invitation {
     };
 }
 
-/// Expired ones too, the oldest first.
+/// Lists the person's invitations, oldest first, including expired ones.
 pub async fn list_client_invitations(
     connection: &mut PgConnection,
     asker: &str,
@@ -129,7 +129,7 @@ pub async fn insert_client_invitation(
     Ok(())
 }
 
-/// Replaces the link: those of earlier mails end.
+/// Replaces the link, so that the links of earlier mails end.
 pub async fn update_client_invitation_mailed(
     connection: &mut PgConnection,
     invitation_id: Uuid,
@@ -150,7 +150,7 @@ pub async fn update_client_invitation_mailed(
     Ok(())
 }
 
-/// The row is kept until `kept_until`.
+/// Keeps the row until `kept_until`, so that the client cannot be invited again before.
 pub async fn update_client_invitation_declined(
     connection: &mut PgConnection,
     invitation_id: Uuid,

@@ -84,7 +84,7 @@ pub async fn list_events(
     Ok(views.collect())
 }
 
-/// The actors of all events, or of those with one of these subjects, in the order of the alphabet.
+/// The actors of all events, or of those with one of these subjects, in alphabetical order.
 pub async fn list_actors(
     connection: &mut PgConnection,
     account_id: &AccountId,

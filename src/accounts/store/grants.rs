@@ -80,7 +80,7 @@ pub async fn find_grant(
     Ok(row)
 }
 
-/// Like [`find_grant`]; the grant cannot end before the transaction does.
+/// Like [`find_grant`], but locks the grant until the transaction ends.
 pub async fn lock_grant(
     connection: &mut PgConnection,
     grant_id: &str,
@@ -140,7 +140,7 @@ pub async fn update_grant_extended(
     Ok(())
 }
 
-/// Returns the account of the grant, and `None` when it has ended already.
+/// Returns the account of the grant; `None` when it has ended already.
 pub async fn delete_grant(
     connection: &mut PgConnection,
     grant_id: &str,
@@ -209,7 +209,7 @@ pub async fn delete_grants_of_session(
     Ok(())
 }
 
-/// Ends the grants that were not used for the longest time, beyond a number of the account.
+/// Deletes the least recently used grants of the account, so that at most `most` remain.
 pub async fn delete_grants_beyond(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -9,8 +9,8 @@ pub struct ExpiringKey {
     pub prefix: String,
 }
 
-/// Keys that work, expire until a time, and whose owners have not been notified. Those that were issued for a week
-/// or less are left out.
+/// Valid keys that expire by `until` and whose owners have not been notified. Keys that were issued for a week or
+/// less are left out.
 pub async fn list_expiring_keys(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -50,7 +50,7 @@ pub async fn update_expiry_notified(
     Ok(noted.rows_affected() == 1)
 }
 
-/// Marks keys that have expired, and returns them. Rows that somebody else changes wait for the next round.
+/// Marks keys that have expired, and returns them. Rows that another transaction has locked are left for the next run.
 pub async fn update_expiry_noted(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -77,7 +77,7 @@ pub struct EndOfKey {
     pub expires_at: DateTime<Utc>,
 }
 
-/// The end of a key that works; `None` also for one that does not expire.
+/// The name and the expiry of a valid key; `None` also for a key that does not expire.
 pub async fn find_end_of_key(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -66,7 +66,7 @@ pub async fn find_api_key(
     Ok(row)
 }
 
-/// Counts the keys that work. The caller locks the account's row, so that the number stays true.
+/// Counts the valid keys. The caller must lock the account's row, so that the number stays correct.
 pub async fn count_live_keys(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -98,7 +98,7 @@ pub struct LiveKey {
     pub name: Option<String>,
     pub scope: Scope,
     pub sites: Sites,
-    /// The actor, named as in the account's events; `None` for keys older than this column.
+    /// The actor, in the form of the account's events; `None` for keys older than this column.
     pub made_by: Option<String>,
     pub created_at: DateTime<Utc>,
     pub expires_at: Option<DateTime<Utc>>,
@@ -125,7 +125,7 @@ pub async fn list_live_keys(
     Ok(keys)
 }
 
-/// The prefixes and names of all keys that were given a name, also of those that have ended.
+/// The prefixes and names of all keys with a name, including keys that have ended.
 pub async fn list_key_names(
     connection: &mut PgConnection,
     account_id: &AccountId,

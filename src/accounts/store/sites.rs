@@ -3,7 +3,7 @@ use sqlx::{PgConnection, query_scalar};
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// Counts those of the pixels that belong to the account.
+/// Counts how many of the pixels belong to the account.
 pub async fn count_own_pixels(
     connection: &mut PgConnection,
     account_id: &AccountId,

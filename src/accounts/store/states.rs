@@ -5,8 +5,8 @@ use crate::accounts::account::Plan;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// Activates an account that waits for confirmation; a suspended one becomes active when it is
-/// resumed. Only this statement activates. Returns `false` when the account did not wait.
+/// Activates a pending account; if it is suspended, it becomes active when it is resumed. No other
+/// statement activates accounts. Returns `false` when the account was not pending.
 pub async fn update_activated(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -59,7 +59,7 @@ pub async fn update_suspended(connection: &mut PgConnection, account_id: &Accoun
     Ok(())
 }
 
-/// Restores the former status. Returns `false` when there is no such account.
+/// Restores the previous status. Returns `false` when there is no such account.
 pub async fn update_resumed(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
     let changed = query!(
         "UPDATE accounts SET status = COALESCE(suspended_from, status), suspended_from = NULL

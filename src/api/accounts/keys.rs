@@ -43,8 +43,8 @@ async fn issue_api_key(
     Ok(Custom(Status::Created, Json(issued)))
 }
 
-/// Reads the requested terms of a key. A body was never needed, so whatever is no JSON object asks for nothing. A broken object is
-/// refused: it may ask for less than a key without restrictions.
+/// Reads the requested terms of a key. The body has always been optional, so anything but a JSON object is ignored.
+/// A malformed object is refused, because the default is a key without restrictions.
 fn key_request(body: &Body) -> Result<KeyRequest> {
     match body.0.trim_ascii_start().starts_with(b"{") {
         true => body.read().map_err(|wrong| IssueApiKey::INVALID_INPUT.refusal(wrong)),

@@ -1,7 +1,7 @@
-//! HTTP routes of the links in confirmation mails, for people with a browser. They take from
-//! `ConfirmByLink` and `DisownAccount` only what those refuse, and call the rules themselves: a HEAD
-//! must have no effect, and the pages need the whole account. A limit that is put on one of these
-//! capabilities must be put here too.
+//! HTTP routes of the links in confirmation mails, which people open in a browser. They share only the
+//! refusals of the capabilities `ConfirmByLink` and `DisownAccount`, and do not call them: a HEAD request
+//! must have no effect, and the pages need the whole account. A limit that is added to one of these
+//! capabilities must be added here too.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! HTTP routes of the link that turns a kind of mail off, for mail programs and for people. They
-//! name no capability: the link itself is the credential. Nothing is counted, since mail providers
-//! send what all their people click from a few addresses.
+//! HTTP routes of the link that turns a kind of mail off, for mail programs and for people. They use
+//! no capability: the link itself is the credential. There is no rate limit per client, because mail
+//! providers send the requests of all their users from a few addresses.
 
 use rocket::{State, get, post};
 use rocket_dyn_templates::context;

@@ -10,8 +10,8 @@ use crate::http::query::Query;
 use crate::http::refusals::Refuses;
 use crate::pixels::input::offered_method;
 
-/// The install method of the query, if it is one that the service offers. The caller's key is
-/// looked at first, so that a stranger learns nothing from this.
+/// The guard that refuses install methods in the query that the service does not offer. The caller's
+/// key is checked before, so that only authenticated callers get this refusal.
 pub struct OfferedMethod;
 
 #[rocket::async_trait]
@@ -45,8 +45,7 @@ pub struct UnneededBody {
     method: Option<String>,
 }
 
-/// As [`OfferedMethod`], for a body that the route has no need of: whatever else it may hold is
-/// ignored.
+/// Like [`OfferedMethod`], for a body that the route does not need. Its other content is ignored.
 pub fn check_unneeded(body: &Body) -> Result<()> {
     let request = body.json::<UnneededBody>();
     offered_method(request.ok().and_then(|request| request.method).as_deref())

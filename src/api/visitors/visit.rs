@@ -32,8 +32,8 @@ impl<'r> Visit<'r> {
         })
     }
 
-    /// Counts the request against its client's limit. A no has a limit of its own beside it, so that
-    /// it still gets through when others of the same address have used up theirs.
+    /// Counts the request against its client's limit. Refusals of consent have an additional limit, so
+    /// that they still succeed when other visitors at the same address have used up the first one.
     pub fn admit(&self, is_refusal: bool) -> Result<()> {
         match self.client.admit(Limit::Visits) {
             Err(_) if is_refusal => Ok(self.client.admit(Limit::Refusals)?),

@@ -60,7 +60,7 @@ impl Invoice {
         DateTime::from_timestamp(self.next_payment_attempt?, 0)
     }
 
-    /// The billed subscription: in `parent` since version 2025-03-31.
+    /// The billed subscription, which is in `parent` since API version 2025-03-31.
     pub fn subscription(&self) -> Option<&ProviderId> {
         let of_parent = self.details_of_parent().and_then(|details| details.subscription.as_ref());
         of_parent.or(self.subscription.as_ref()).map(Reference::id)

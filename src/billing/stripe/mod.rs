@@ -111,8 +111,8 @@ impl Stripe {
         self.secret_key.is_some()
     }
 
-    /// Whether a session pays for this account: the service marked it, or it sells our price. Other
-    /// products of the provider's account have other customer references.
+    /// Whether a session pays for this account: its metadata has the account, or it sells our price.
+    /// The provider's account may have sessions of other products.
     pub fn is_ours(&self, session: &Session, account_id: &AccountId) -> bool {
         let is_our_price = |price: &Price| match &self.price_id {
             Some(price_id) => price.id.as_str() == price_id,
@@ -179,7 +179,7 @@ impl Stripe {
         Ok(request.bearer_auth(key.expose()).header("Stripe-Version", API_VERSION))
     }
 
-    /// The object of the answer; `None` for a 404.
+    /// Sends a request and returns the object in the response; `None` for a 404.
     async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<Option<T>> {
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
@@ -198,7 +198,7 @@ impl Stripe {
 }
 
 fn failure(status: StatusCode, body: &[u8]) -> ProviderError {
-    // The message may repeat the request, so it is not logged.
+    // The provider's message may contain data of the request, so it is not logged.
     let FailureDetails { kind, code, param } =
         serde_json::from_slice::<Failure>(body).unwrap_or_default().error;
     tracing::warn!(%status, kind, code, param, "the payment provider answered with an error");

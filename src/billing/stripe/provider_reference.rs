@@ -1,5 +1,5 @@
-//! References between the payment provider's objects. Written for the pinned API version, and
-//! lenient towards others: webhook deliveries use the version of the provider's dashboard.
+//! References between the payment provider's objects. Written for the pinned API version, but other
+//! versions are accepted too, because the version of webhook deliveries is set in the provider's dashboard.
 
 use serde::Deserialize;
 

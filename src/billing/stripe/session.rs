@@ -15,7 +15,7 @@ pub struct Session {
     pub metadata: Option<Metadata>,
     pub customer: Option<Reference>,
     pub subscription: Option<Expandable<Subscription>>,
-    /// Only where requested.
+    /// Only present if the request expands it.
     line_items: Option<List<LineItem>>,
 }
 
@@ -80,7 +80,7 @@ impl Session {
         self.status.as_deref() == Some("open")
     }
 
-    /// Whether a person completed it; the payment may still be pending.
+    /// Whether the person has completed the checkout; the payment may still be pending.
     pub fn is_complete(&self) -> bool {
         self.is_paid() || self.status.as_deref() == Some("complete")
     }

@@ -10,8 +10,8 @@ use crate::config::Secret;
 /// The accepted difference between the signature's time and ours; later deliveries may be replays.
 pub const TOLERANCE: Duration = Duration::seconds(300);
 
-/// Whether the header has a recent signature of this body. The provider sends several while it
-/// rolls its secret; one match is enough.
+/// Whether the header has a recent signature of this body. During a rotation of the secret the
+/// provider sends several signatures; one match is enough.
 pub fn is_genuine(header: &str, body: &[u8], secret: &Secret, now: DateTime<Utc>) -> bool {
     let fields =
         header.split(',').filter_map(|field| field.trim().split_once('=')).collect::<Vec<_>>();
@@ -34,7 +34,7 @@ pub fn is_genuine(header: &str, body: &[u8], secret: &Secret, now: DateTime<Utc>
 /// `time` is in seconds since 1970.
 fn is_recent(time: &str, now: DateTime<Utc>) -> bool {
     let signed_at = time.parse().ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
-    // The provider counts whole seconds.
+    // The provider's times are whole seconds.
     signed_at.is_some_and(|signed_at| {
         (now.timestamp() - signed_at.timestamp()).abs() <= TOLERANCE.num_seconds()
     })

@@ -8,7 +8,7 @@ pub struct Subscription {
     pub id: ProviderId,
     pub status: Option<String>,
     pub customer: Option<Reference>,
-    /// Seconds since 1970; before version 2025-03-31 here, since then on each item.
+    /// Seconds since 1970. Since API version 2025-03-31, each item has the period instead.
     pub current_period_start: Option<i64>,
     pub current_period_end: Option<i64>,
     pub items: Option<List<SubscriptionItem>>,
@@ -37,7 +37,7 @@ impl Subscription {
         matches!(self.status.as_deref(), Some("canceled" | "incomplete_expired"))
     }
 
-    /// Whether it has started and not ended. The first payment is a step of the checkout.
+    /// Whether it has started and not ended. It is `incomplete` until the first payment in the checkout.
     pub fn is_running(&self) -> bool {
         !self.has_ended() && self.status.as_deref() != Some("incomplete")
     }

@@ -25,8 +25,8 @@ struct Typed {
     kind: String,
 }
 
-/// Whether a delivery has an ignored type, whatever its shape. The provider sends many types, and
-/// repeats refused deliveries for days.
+/// Whether a delivery has a type that the service ignores. Its other members are not checked, because
+/// the provider would repeat a refused delivery for days.
 pub fn is_ignored(body: &[u8]) -> bool {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     let typed = serde_json::from_slice::<Typed>(body);

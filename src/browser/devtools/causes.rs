@@ -9,17 +9,17 @@ pub struct Initiator {
     pub line: u64,
 }
 
-/// The protocol's resource type of a request without another.
+/// The protocol's resource type for requests of no other type.
 pub const OTHER: &str = "Other";
 
-/// The protocol's account of one request.
+/// The DevTools description of one request.
 #[derive(Clone, Debug)]
 pub struct Cause {
     /// The protocol's resource type, such as `Script`.
     pub resource: String,
     /// Requested by `<link rel="preload">`.
     pub is_preload: bool,
-    /// An answer has led to this address.
+    /// The request follows a redirect.
     pub is_redirect: bool,
     pub initiator: Option<Initiator>,
 }

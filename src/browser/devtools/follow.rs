@@ -1,4 +1,4 @@
-//! Follows the events of a browser: attaches to everything that can make requests, and notes what it tells.
+//! Handles the DevTools events of a browser: attaches to all targets that can make requests, and records their events.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::browser::site::{host_of, shortened};
 use crate::browser::tag_service::is_tag;
 
 const MAX_PAGES: usize = 12;
-/// Longer keys and values are compared at the end only.
+/// Longer keys and values are not recorded as they are written, but only read at the end of the visit.
 const MAX_ITEM: usize = 4096;
 
-/// A page that sets it again, or freezes it, only changes its own view.
+/// A page that sets the property again, or freezes it, affects only its own scripts.
 const GPC_SCRIPT: &str = "if (navigator.globalPrivacyControl !== true) \
     Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', \
     {get: () => true, configurable: true, enumerable: true})";
@@ -25,11 +25,11 @@ const GPC_SCRIPT: &str = "if (navigator.globalPrivacyControl !== true) \
 #[derive(Clone, Debug, Default)]
 pub struct Following {
     pub gpc: bool,
-    /// Patterns of addresses whose requests fail.
+    /// URL patterns of requests that are blocked.
     pub blocked: Vec<String>,
 }
 
-/// The parameters of `Target.setAutoAttach`: a target waits until it is followed.
+/// The parameters of `Target.setAutoAttach`: a new target is paused until [`attached`] resumes it.
 fn auto_attach() -> Value {
     json!({
         "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
@@ -38,7 +38,7 @@ fn auto_attach() -> Value {
     })
 }
 
-/// Attaches to the browser, whose events are followed, and returns the session of its page.
+/// Attaches to the browser and returns the session of its page. Needs [`follow`] to run, which notes that session.
 pub async fn attach(connection: &Connection, seen: &SharedSeen) -> Result<String, String> {
     let attaching = connection.call(None, "Target.setAutoAttach", auto_attach());
     attaching.await.map_err(|error| error.to_string())?;
@@ -52,8 +52,8 @@ pub async fn attach(connection: &Connection, seen: &SharedSeen) -> Result<String
             None => sleep(Duration::from_millis(10)).await,
         }
     };
-    // The browser navigates without waiting for the page's process. Calls that this process has not answered
-    // by then, such as the one that blocks the service, would have no effect on the new document.
+    // The browser navigates without waiting for the page's process. Calls that this process has not answered before,
+    // such as the one that blocks the service, would have no effect on the new document.
     let last = connection.call(Some(&session), "Runtime.evaluate", json!({"expression": "0"}));
     last.await.map_err(|error| error.to_string())?;
     Ok(session)
@@ -117,7 +117,7 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
         "Page.javascriptDialogOpening" => {
             connection.post(session, "Page.handleJavaScriptDialog", answer_to(params));
         }
-        // Requests are only intercepted after the visit, for empty documents.
+        // Requests are intercepted only after the visit, to serve empty documents.
         "Fetch.requestPaused" => {
             let answer = json!({
                 "requestId": params["requestId"], "responseCode": 200, "body": "",
@@ -130,7 +130,7 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
     }
 }
 
-/// The answer to a dialog. Nobody agrees to a question of the page; other dialogs only keep it from going on.
+/// The answer to a dialog: questions are declined. Alerts and `beforeunload` are accepted, as they only block the page.
 fn answer_to(dialog: &Value) -> Value {
     json!({"accept": matches!(dialog["type"].as_str(), Some("alert" | "beforeunload"))})
 }
@@ -154,11 +154,11 @@ fn storage_changed(seen: &mut Seen, method: &str, params: &Value) {
     }
 }
 
-/// The host of an event about local storage; `None` of other storage.
+/// The host of a local storage event; `None` for other storage.
 fn storage_host(params: &Value) -> Option<String> {
     let storage = &params["storageId"];
     let key = storage["storageKey"].as_str().or_else(|| storage["securityOrigin"].as_str());
-    // A key with more than the origin is that of a frame of another site.
+    // A storage key that contains more than the origin belongs to a frame of another site.
     key.filter(|key| storage["isLocalStorage"] == true && !key.contains('^')).and_then(host_of)
 }
 
@@ -216,7 +216,7 @@ fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, para
     post("Runtime.runIfWaitingForDebugger", json!({}));
 }
 
-/// Remembers the cause of a socket, of which no request is reported. Returns its address.
+/// Records the cause of a WebSocket or WebTransport session, for which no request is reported. Returns its address.
 fn note_opened(seen: &mut Seen, params: &Value) -> String {
     let url = shortened(params["url"].as_str().unwrap_or_default()).to_owned();
     seen.note(&url, Cause::of(params));

@@ -1,17 +1,17 @@
-//! Values that pages write to local storage, also those that they replace.
+//! Values that pages write to local storage, including those that they replace later.
 
 use std::collections::BTreeMap;
 
-/// Values of all keys, and of one key. Comparing them takes the square of their number.
+/// Maximum number of values in total, and per key. Comparing them takes quadratic time.
 const MAX_ITEMS: usize = 500;
 const MAX_OF_KEY: usize = 50;
-/// Steps of a clock or counter are left out between the first and the latest values of a key.
+/// Steps of a clock or counter are dropped, except among the first and the latest values of a key.
 const FIRST: usize = 20;
 const LATEST: usize = 20;
-/// A number with so few digits, or in so small a range, has fewer than 24 bits: it is no identifier.
+/// A number with at most this many digits, or in a smaller range, has fewer than 24 bits and is not an identifier.
 const FEW_DIGITS: usize = 7;
 const SMALL_RANGE: u64 = 1 << 24;
-/// A value that is removed sooner was not stored: many libraries test the storage with an entry of a random name.
+/// A value that is removed sooner does not count: many libraries test the storage with a randomly named entry.
 const MIN_STORED_MS: f64 = 100.0;
 
 /// A value that was written to local storage. Times are milliseconds of the monotonic clock.
@@ -32,8 +32,8 @@ struct Write {
 }
 
 impl Write {
-    /// Whether the value was stored before it was removed at this time. Of one that was written again just before, the
-    /// earlier time counts.
+    /// Whether the value was stored long enough before it was removed at this time. If it was written again just
+    /// before, the earlier time counts.
     fn was_stored(&mut self, removed_ms: f64) -> bool {
         let is_momentary = removed_ms - self.item.at_ms < MIN_STORED_MS;
         let earlier = self.before_ms.take().filter(|_| is_momentary);
@@ -54,8 +54,8 @@ impl Items {
         self.by_key.values().flatten().map(|write| &write.item)
     }
 
-    /// Remembers a value; of one that is written again and again, the first and the latest time. Returns `false` if a
-    /// value is left out that may be an identifier.
+    /// Records a value. If it is written repeatedly, only the first and the latest time are kept. Returns `false` if a
+    /// value that may be an identifier was dropped.
     pub fn note(&mut self, item: ItemWritten) -> bool {
         let key = (item.host.clone(), item.key.clone());
         let is_full = self.count >= MAX_ITEMS;
@@ -86,7 +86,7 @@ impl Items {
         true
     }
 
-    /// Forgets what was written just before it was removed: of one key, or of all keys of a host.
+    /// Drops values that were written just before their removal: of one key, or of all keys of a host.
     pub fn note_removed(&mut self, host: &str, key: Option<&str>, at_ms: f64) {
         let is_of = |(of, name): &(String, String)| of == host && key.is_none_or(|key| key == name);
         for (_, writes) in self.by_key.iter_mut().filter(|(entry, _)| is_of(entry)) {
@@ -121,7 +121,7 @@ mod tests {
         ItemWritten { host, key, value: value.to_owned(), at_ms }
     }
 
-    /// The values of one key that are kept, and whether no other one may be an identifier.
+    /// The values of one key that are kept, and whether no other value may be an identifier.
     fn kept(values: &[String]) -> (Vec<String>, bool) {
         let (mut items, mut is_whole) = (Items::default(), true);
         for value in values {

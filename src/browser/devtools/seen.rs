@@ -5,7 +5,7 @@ use super::causes::{Cause, OTHER};
 use super::items::{ItemWritten, Items};
 use crate::browser::site::{shortened, without_fragment};
 
-/// Requests beyond this number are in the network log only.
+/// Requests beyond this number have no cause; they are in the network log only.
 const MAX_CAUSES: usize = 20_000;
 
 const MAX_ORIGINS: usize = 100;
@@ -36,7 +36,7 @@ pub struct MessageSent {
 #[derive(Debug, Default)]
 pub struct Seen {
     pub main: Option<String>,
-    /// Sessions of pages, with their targets.
+    /// Target ids of pages, with their sessions.
     pub targets: Vec<(String, String)>,
     pub documents: BTreeSet<String>,
     pub document: Document,
@@ -50,7 +50,7 @@ pub struct Seen {
     causes: HashMap<String, Cause>,
     pub pages: usize,
     pub has_crashed: bool,
-    /// Something that a verdict needs was left out, because there was too much of it.
+    /// Data that a verdict needs was dropped because a limit was reached.
     pub is_cut: bool,
     pub received: u64,
     pub main_request: Option<String>,
@@ -61,7 +61,7 @@ impl Seen {
     pub fn note(&mut self, url: &str, cause: Cause) {
         if self.causes.len() < MAX_CAUSES && !url.starts_with("data:") {
             let url = without_fragment(shortened(url));
-            // A preflight is named after the request that it precedes.
+            // A preflight request has the address of the request that it precedes.
             if cause.resource == "Preflight" {
                 return;
             }
@@ -101,7 +101,7 @@ impl Seen {
     }
 }
 
-/// The same account for the follower of the events and for the visit.
+/// Shares one [`Seen`] between the event handler and the visit.
 #[derive(Clone, Default)]
 pub struct SharedSeen(Arc<Mutex<Seen>>);
 

@@ -5,11 +5,11 @@ pub struct Request {
     pub at_ms: f64,
     pub url: String,
     pub method: String,
-    /// The request's cause is a page, not the browser itself.
+    /// Caused by a page, not by the browser itself.
     pub by_page: bool,
     /// `main frame`, `subframe` or `other`.
     pub destination: String,
-    /// It was sent, or a connection was opened for it: not answered from a cache, and not stopped before.
+    /// It was sent, or a connection was opened for it: it was neither answered from a cache nor cancelled before.
     pub is_sent: bool,
     pub headers: Vec<String>,
 }
@@ -23,17 +23,17 @@ impl Request {
     }
 }
 
-/// A connection that a page opened to a host, by a request or ahead of one.
+/// A connection that a page opened to a host, for a request or ahead of one.
 #[derive(Clone, Debug)]
 pub struct Connecting {
     pub at_ms: f64,
     /// Scheme, host and port, such as `https://cdn.example:8443`.
     pub origin: String,
-    /// A session of WebTransport, which has no request.
+    /// A WebTransport session, which has no request.
     pub is_transport: bool,
 }
 
-/// Packets or a connection to an address without a name: WebRTC.
+/// Packets or a connection to an address without a host name, as in WebRTC.
 #[derive(Clone, Debug)]
 pub struct Unnamed {
     pub at_ms: f64,
@@ -65,19 +65,19 @@ pub struct NetLog {
     pub unnamed: Vec<Unnamed>,
     pub cookies_written: Vec<CookieWritten>,
     pub cookies_sent: Vec<CookieSent>,
-    /// Entries were left out, because there are too many.
+    /// Entries were dropped because a limit was reached.
     pub is_cut: bool,
     /// The browser has written the end of the log.
     pub is_closed: bool,
-    /// A part in the middle cannot be read.
+    /// A part in the middle cannot be parsed.
     pub has_gap: bool,
     /// The time of the latest event.
     pub last_ms: f64,
 }
 
 impl NetLog {
-    /// A sentence if events until the end of the visit may be missing. Events are written in order, so a later one
-    /// shows that they were written, whatever happened to the browser then.
+    /// A sentence if events before the end of the visit may be missing. Events are written in order, so a later event
+    /// shows that all earlier ones were written, even if the browser was killed afterwards.
     pub fn missing(&self, ended_ms: Option<f64>) -> Option<&'static str> {
         let is_later = || ended_ms.is_some_and(|ended_ms| self.last_ms > ended_ms);
         if self.is_cut {

@@ -21,11 +21,11 @@ pub struct Event {
 
 #[derive(Deserialize)]
 pub struct Source {
-    /// Negative if another process than the network service has given it out.
+    /// Negative if a process other than the network service assigned it.
     pub id: i64,
 }
 
-/// The completeness of a log, by the lines after the constants that were read so far.
+/// Tracks whether a log is complete, from the lines after the constants that were read so far.
 #[derive(Default)]
 pub struct Lines {
     is_list_closed: bool,
@@ -39,7 +39,7 @@ pub struct Lines {
 impl Lines {
     /// Reads the next line. Returns its event, if it has one.
     pub fn event(&mut self, line: &[u8]) -> Option<Event> {
-        // A killed browser breaks off the last line only; on a full disk it goes on within another one.
+        // A killed browser truncates only the last line. After a full disk, the log continues in the middle of a line.
         self.has_gap |= self.is_broken_off || self.is_closed;
         let line = line.trim_ascii();
         if self.is_list_closed {

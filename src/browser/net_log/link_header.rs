@@ -1,5 +1,5 @@
-//! Origins to which `Link` headers ask a browser to connect (RFC 8288, `rel=preconnect`). Chromium now and then makes no
-//! such connection, so verdicts count the header itself.
+//! Origins to which `Link` headers ask a browser to connect (RFC 8288, `rel=preconnect`). Chromium does not always make
+//! the connection, so verdicts count the header itself.
 
 use url::Url;
 

@@ -1,5 +1,5 @@
-//! The network log of a browser (`--log-net-log`): everything that it sent, whoever caused it. The crate `netlog` reads
-//! no events of cookies and sockets, and panics at an event in another form.
+//! The network log of a browser (`--log-net-log`): everything that it sent, for a page or on its own. The crate
+//! `netlog` does not read events of cookies and sockets, and panics on events in an unexpected form.
 
 mod entries;
 mod lines;

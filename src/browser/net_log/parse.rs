@@ -1,4 +1,4 @@
-//! Reads a log, event by event. The log of a browser that was killed ends anywhere.
+//! Reads a log, event by event. The log of a browser that was killed may be truncated anywhere.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,11 +18,11 @@ use crate::clock::Clock;
 /// Entries of one kind beyond this number are not kept.
 const MAX_ENTRIES: usize = 50_000;
 const MAX_UNNAMED: usize = 1000;
-/// Packets to one address that follow each other faster are one entry.
+/// Packets to one address within this time are one entry.
 const BETWEEN_PACKETS_MS: f64 = 100.0;
 const BEGIN: u8 = 1;
 
-/// A request with the partition that decides who caused it.
+/// A request with its network partition, which shows whether a page caused it.
 struct Started {
     request: Request,
     initiator: String,
@@ -43,7 +43,7 @@ struct Reading {
     documents: Documents,
 }
 
-/// Reads what is needed of a log. Fails if it cannot be read or is no log.
+/// Reads the entries that verdicts need. Fails if the file cannot be read or is not a network log.
 pub fn read(path: &Path) -> Result<NetLog, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("no network log: {error}");
     let file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -109,13 +109,13 @@ impl Reading {
                 let partition = text(params, "network_anonymization_key");
                 self.connected(at_ms, text(params, "url"), partition, true);
             }
-            // Connections of requests belong to a group; those of WebRTC do not.
+            // Connections for requests belong to a socket pool group; those of WebRTC do not.
             "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START" | "TRANSPORT_CONNECT_JOB_CONNECT_ATTEMPT"
                 if !self.grouped.contains_key(&id) =>
             {
                 self.unnamed(at_ms, text(params, "address"));
             }
-            // Sockets of QUIC and DNS are connected; those of WebRTC send to many addresses.
+            // QUIC and DNS use connected sockets; a socket of WebRTC sends to many addresses.
             "UDP_CONNECT" => {
                 self.connected_sockets.insert(id, ());
             }
@@ -212,7 +212,7 @@ impl Reading {
 
     fn unnamed(&mut self, at_ms: f64, address: &str) {
         let Ok(address) = address.parse::<std::net::SocketAddr>() else { return };
-        // Names of the local network are asked for by multicast.
+        // Multicast packets are ignored: they resolve names of the local network (mDNS).
         let last = self.unnamed_at.get(&address);
         let is_new = last.is_none_or(|last| at_ms - last > BETWEEN_PACKETS_MS);
         if !is_new || address.ip().is_multicast() {

@@ -1,6 +1,6 @@
-//! Which requests and connections a page caused, and which ones the browser made for itself.
+//! Distinguishes requests and connections that a page caused from those of the browser itself.
 
-/// Sites of documents that were shown, as partition keys name them: scheme and site.
+/// Sites of documents that were shown, in the form of partition keys: scheme and site.
 #[derive(Debug, Default)]
 pub struct Documents(Vec<String>);
 
@@ -24,12 +24,12 @@ fn top_site(partition: &str) -> Option<&str> {
     site.starts_with("http").then_some(site)
 }
 
-/// Whether an initiator is the origin of a page: also an opaque one, but not the browser's own pages.
+/// Whether an initiator is the origin of a page; it may be opaque, but the browser's own pages do not count.
 pub fn is_page(initiator: &str) -> bool {
     !(initiator.is_empty() || initiator == "not an origin" || initiator.starts_with("chrome"))
 }
 
-/// The origin and the partition in the name of a group of connections, such as
+/// The origin and the partition in the name of a socket pool group, such as
 /// `pm/https://cdn.example <https://shop.example same_site>`.
 pub fn group(id: &str) -> Option<(&str, &str)> {
     let (address, partition) = id.split_once(" <")?;

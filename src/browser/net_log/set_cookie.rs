@@ -1,11 +1,11 @@
-//! Lifetimes of cookies in the headers of responses.
+//! Lifetimes of cookies in response headers.
 
 use chrono::{DateTime, FixedOffset, Utc};
 
 /// The longest lifetime that a browser permits, in seconds.
 const MAX_LIFETIME_S: f64 = 400.0 * 86_400.0;
 
-/// The name, the value and the lifetime in seconds of a `Set-Cookie` header. `None` for a cookie of the session.
+/// The name, the value and the lifetime in seconds of a `Set-Cookie` header. `None` for a session cookie.
 pub fn lasting_cookie(header: &str, now: DateTime<Utc>) -> Option<(String, String, f64)> {
     let mut parts = header.split(';').map(str::trim);
     let (name, value) = parts.next()?.split_once('=')?;
@@ -21,7 +21,7 @@ pub fn lasting_cookie(header: &str, now: DateTime<Utc>) -> Option<(String, Strin
     Some((name.trim().to_owned(), value.trim().to_owned(), lifetime_s))
 }
 
-/// A date that cannot be read may be far away, because browsers read more forms.
+/// An unparsable date counts as the maximum lifetime, because browsers accept more formats.
 fn seconds_until(date: &str, now: DateTime<Utc>) -> f64 {
     let date = date.trim().replace('-', " ");
     #[allow(clippy::cast_precision_loss, reason = "a time in seconds")]

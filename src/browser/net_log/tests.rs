@@ -17,7 +17,7 @@ fn log_of(events: &[&str], end: &str) -> String {
     format!("{}\n\"events\": [\n{}{end}", CONSTANTS.replace('\n', ""), events.join(",\n"))
 }
 
-/// The log of a text, unless there is none, and whether its end was written.
+/// The log in a text, if it can be read, and whether its end was written.
 fn read_text(text: &[u8]) -> (Option<NetLog>, bool) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();

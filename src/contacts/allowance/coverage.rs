@@ -71,7 +71,7 @@ pub struct UsageSnapshot {
 
 impl UsageSnapshot {
     pub fn paused_because(self, now: DateTime<Utc>) -> Option<PausedBecause> {
-        // The contacts of a month that has just begun do not matter.
+        // The contacts of an earlier month do not count.
         let used = if self.month == month_of(now) { self.used } else { 0 };
         self.coverage.paused_because(now, used)
     }

@@ -1,6 +1,6 @@
-//! Whether an account's resolution is paused, for pages that ask on every load. The data is cached
-//! like sites (`infra::cache`). The decision is made anew each time, so that the end of a trial or
-//! a month takes effect within a millisecond.
+//! Whether an account's resolution is paused, for pages that check it on every load. The data is cached
+//! like sites (`infra::cache`). The decision is computed on every call, so that the end of a trial or
+//! a month takes effect at once.
 
 use std::time::Duration;
 

@@ -31,7 +31,7 @@ impl AccountLocks {
     /// Waits for the account's lock, which is held until the guard is dropped.
     pub async fn take(&self, account_id: &AccountId) -> Result<MutexGuard<'_, ()>> {
         let hash = self.hasher.hash_one(account_id);
-        // Below LOCKS, so it fits whatever the size of a pointer.
+        // The remainder is below `LOCKS`, so the cast is lossless on every platform.
         let lock = &self.locks[(hash % LOCKS as u64) as usize];
         let held = tokio::time::timeout(WAIT_TIMEOUT, lock.lock()).await;
         held.map_err(|_| Error::Busy { retry_after: 1 })

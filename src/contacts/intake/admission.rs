@@ -19,8 +19,8 @@ use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
 use crate::types::text_enum::text_enum;
 
-/// The maximum interval between evaluations. A consent may end unnoticed when a newer acceptance
-/// has a shorter duration; shorter ones are recorded, so no end is later than this.
+/// The maximum interval between evaluations of a contact. A newer acceptance may end before the one that was evaluated;
+/// acceptances that last less than this interval cause an evaluation, and all others end after the next one.
 pub const LOOK_AGAIN_AFTER: Duration = Duration::days(182);
 
 text_enum! {
@@ -68,8 +68,8 @@ pub struct Admitted {
     pub refused: Vec<RefusedItem>,
 }
 
-/// Evaluates items one after the other, as if each came alone. Of a repeated person, the first time
-/// and the last contact count. Pixel and binding must be locked.
+/// Evaluates items in order, as if each were sent alone. Of a repeated person, the first time and the
+/// last contact are stored. The caller must hold the pixel's row lock and the binding lock.
 pub async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -107,7 +107,7 @@ struct Consent {
 struct ContactState {
     id: Option<i64>,
     is_hidden: bool,
-    /// The last refusal of a visitor with whose consent it was ever stored.
+    /// The last refusal of a visitor under whose consent the contact was ever stored.
     refused_seq: Option<i64>,
     index: Option<usize>,
 }
@@ -185,7 +185,7 @@ impl Person {
     }
 
     fn see(&mut self, item: &Item) {
-        // With its Z, a time with a fraction would sort before the one without.
+        // With the `Z`, a time with a fraction would sort before the same second without one.
         let is_later =
             item.seen_at.text.trim_end_matches('Z') > self.last_seen_at.trim_end_matches('Z');
         if is_later {

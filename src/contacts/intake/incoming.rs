@@ -17,7 +17,7 @@ use crate::types::seen_at::SeenAt;
 
 /// Including items without a contact.
 const MAX_ITEMS: usize = 1_000;
-/// The number of names that are compared with known fields, for misspelt ones.
+/// Maximum number of names that are compared with known fields to find misspellings.
 const MOST_NAMES: usize = 50;
 /// In bytes, as JSON without spaces.
 const MAX_CONTACT: usize = 16 * 1024;
@@ -92,7 +92,7 @@ pub struct ResolvedPersonIn {
     pub visitor_id: Option<String>,
 }
 
-/// Takes the items by value, so that their texts are dropped before anybody is stored.
+/// Takes the items by value, so that their texts are dropped before people are stored.
 pub fn people_among(items: Vec<Box<RawValue>>, now: DateTime<Utc>) -> Result<Vec<Item>> {
     if items.len() > MAX_ITEMS {
         return Err(wrong_field("contacts", format!("must have at most {MAX_ITEMS} entries")));
@@ -148,7 +148,7 @@ fn person(index: usize, item: &RawValue, now: DateTime<Utc>) -> Result<Option<It
     Ok(Some(Item { index, hem, seen_at, contact, visitor: visitor(item.visitor_id) }))
 }
 
-/// An empty text counts as an id, because the sender wants a visitor's consent.
+/// An empty text is a malformed id, not a missing one: the sender wants the contact to depend on a consent.
 fn visitor(value: Option<&RawValue>) -> Visitor {
     // Null has been mapped to `None` before.
     let Some(value) = value else { return Visitor::Unnamed };

@@ -89,7 +89,7 @@ impl PeopleFilter {
 }
 
 impl Position {
-    /// Reads what [`Self::text`] has written for the same order.
+    /// Parses a position that [`Self::text`] has written for the same order.
     fn parse(order: PeopleOrder, text: &str) -> Option<Self> {
         let (key, id) = text.rsplit_once('_')?;
         let id = id.parse::<i64>().ok()?;
@@ -104,7 +104,7 @@ impl Position {
         is_valid.then(|| Self { key: key.to_owned(), id })
     }
 
-    /// For an address, so without a name: it is looked up again.
+    /// For use in a URL, so without the name, which is personal data and is looked up again by id.
     pub fn text(&self, order: PeopleOrder) -> String {
         let key = if order == PeopleOrder::Name { "" } else { &*self.key };
         format!("{key}_{}", self.id)

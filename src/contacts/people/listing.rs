@@ -1,7 +1,7 @@
 //! Reads people in an order, page by page.
 //!
-//! Without a search, the index of the order is followed from a position on. A search, and an order by name among
-//! days, first find a bounded number of people, which are then ordered in memory: no single index has both.
+//! Without a search, the index of the order is read from a position on. A search, and an order by name within a range
+//! of days, first find a bounded number of people and then sort them in memory, because no single index has both.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::receipts::days::day;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// Maximum people of a search for each field, and of a range of days in the order of names.
+/// Maximum number of people for each field of a search, and for a range of days in the order of names.
 const MOST_FOUND: i64 = 500;
 const MOST_OF_DAYS: i64 = 2_000;
 
@@ -37,9 +37,9 @@ pub struct Listing {
 }
 
 enum Source {
-    /// Those who are left, in order.
+    /// The remaining people, in order.
     Known(VecDeque<Position>),
-    /// Everybody after a position.
+    /// All people after the position of the filter, read from an index.
     Index(PeopleFilter),
 }
 
@@ -48,7 +48,7 @@ impl Listing {
         let mut connection = infra.read_pool.acquire().await?;
         let after = match &filter.after {
             Some(Position { id, .. }) if filter.order == PeopleOrder::Name => {
-                // The list begins again if the person was erased meanwhile.
+                // If the person was erased meanwhile, the list starts from the beginning.
                 let name = store::find_name(&mut connection, pixel_id, *id).await?;
                 name.map(|key| Position { key, id: *id })
             }
@@ -144,7 +144,7 @@ impl Listing {
     }
 }
 
-/// The people of a search or of days in the order of names, and whether there are more; `None` without either.
+/// The people of a search, or of a range of days by name, and whether there are more; `None` without either.
 async fn find(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -170,7 +170,7 @@ async fn find(
     Ok(None)
 }
 
-/// The hash of an email address, by which a person is found whose contact does not contain it.
+/// The hash of an email address, to find a person whose contact does not contain the address.
 fn hem_of(search: &str) -> Option<Hem> {
     let hash = || <[u8; 32]>::from(Sha256::digest(search.trim().to_lowercase()));
     search.contains('@').then(|| Hem::from(hash()))
@@ -199,7 +199,7 @@ fn ordered(filter: &PeopleFilter, keys: Vec<PersonKeys>) -> VecDeque<Position> {
     positions.into()
 }
 
-/// Positions that follow the one of the filter in its index.
+/// Reads the positions after that of the filter from the index of its order.
 async fn follow(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -15,11 +15,11 @@ use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::receipts::days::wrong_order;
 
-/// People of a page.
+/// Number of people per page.
 pub const PAGE: usize = 50;
 
 pub struct PeoplePage {
-    /// With their last times.
+    /// With the times at which they were last seen.
     pub contacts: Vec<Contact>,
     /// The `after` of the next page.
     pub next: Option<String>,

@@ -1,6 +1,6 @@
 use crate::contacts::store::reading::PositionedContact;
 
-/// Bytes after which a chunk is sent. A slow reader holds about this much memory, twice that of a whole day.
+/// Bytes after which a chunk is sent. A slow reader holds about this much memory, or twice that for a whole day.
 pub const PIECE_BYTES: usize = 128 << 10;
 /// Contacts per query: the initial and the largest number. Contacts that do not fit into a chunk
 /// are read again for the next one, and then fewer are read per query.
@@ -10,9 +10,9 @@ const MOST_BATCH: i64 = 250;
 /// Contacts that were read and not evaluated yet: as many as fill a chunk, at least one.
 pub struct Batch {
     pub contacts: Vec<PositionedContact>,
-    /// Some were left out, because a chunk has no room for them.
+    /// Whether contacts were left out, because the chunk has no room for them.
     pub is_cut: bool,
-    /// There were fewer than the query asked for.
+    /// Whether the query returned fewer contacts than its limit.
     pub is_short: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct ContactStream {
     pub selection: Selection,
     pub format: Format,
     pub pieces: Pieces,
-    /// The address of the next page, if there is one and the beginning tells it.
+    /// The address of the next page, if there is one and it is known with the first chunk.
     pub next: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::pixels::setup::find_for;
 use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{PixelParam, VisitorId};
 
-/// More people behind one browser are not listed.
+/// Maximum number of people who are listed for one visitor.
 const MOST: usize = 20;
 
 pub struct VisitorContacts {

@@ -7,7 +7,7 @@ use crate::types::page_address::PageAddress;
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
 
-/// Maximum contacts of a page, and the default with a cursor.
+/// Maximum and default number of contacts of a page.
 const PAGE: i64 = 1_000;
 
 /// The parameters of a request: exactly one of `on`, `after` and `changed_after`, a `limit`, with
@@ -20,7 +20,7 @@ pub struct ReadRequest {
     pub limit: Option<String>,
     pub cursor: Option<String>,
     pub format: Option<String>,
-    /// From which the addresses of further pages are made; without it none is named.
+    /// The address from which those of further pages are derived; without it, none is returned.
     pub address: Option<PageAddress>,
 }
 

@@ -35,7 +35,7 @@ pub const USUAL: [&str; 9] =
 const OWN: [&str; 4] = ["first seen (UTC)", "consent", "visitor id", "email hash"];
 const OTHER: &str = "other fields (JSON)";
 
-/// People of a pixel: these, or without any those of a list, from its beginning.
+/// The people to export: those with these hashes, or without hashes all people of the list.
 pub struct ExportRequest {
     pub people: PeopleRequest,
     pub hems: Vec<IdParam<Hem>>,
@@ -137,7 +137,7 @@ impl Columns {
         for (name, value) in entries_of(contact)?.0 {
             match self.0.iter().position(|column| *column == name) {
                 Some(at) => known[at] = text_of(&value),
-                // Fields that were stored while the table is written.
+                // Fields beyond `MAX_FIELDS`, and those that were stored while the table is written.
                 None => {
                     let value = serde_json::from_str(value.get()).map_err(Error::internal)?;
                     other.insert(name, value);

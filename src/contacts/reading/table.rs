@@ -2,7 +2,7 @@ use crate::contacts::contact::Contact;
 use crate::error::Result;
 use crate::types::csv;
 
-/// The consent is empty for contacts without one.
+/// The columns of the consent are empty for contacts without one.
 const COLUMNS: [&str; 8] =
     ["id", "hem", "resolved_at", "contact", "visitor_id", "receipt_id", "permitted", "reason"];
 const OF_CHANGES: [&str; 3] = ["change", "last_seen_at", "visits"];

@@ -13,10 +13,10 @@ use crate::types::ids::{PixelId, VisitorId};
 /// The advisory lock for binding contacts of a pixel; `note_consent_change` in the migrations tries it.
 const BINDING: i32 = 173_400_343;
 
-/// Prevents unnoticed receipts of a pixel's visitors while contacts are bound to them, until the
-/// transaction ends. It must be taken before any other lock, and before receipts are read. The
-/// trigger looks for the lock on the machine of the pixel's rows. The count, whose result is
-/// unused, makes the cluster send the statement there.
+/// Takes a lock until the transaction ends. Meanwhile the trigger notes the visitor of every change that
+/// it is called for, even without a stored contact, because one may just be bound to the visitor. The lock
+/// must be taken before any other lock, and before receipts are read. The trigger tries it on the machine
+/// of the pixel's rows. The count, whose result is unused, makes the cluster send the statement there.
 pub async fn lock_binding(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
     query!(
         "SELECT pg_advisory_xact_lock($2, hashtext($1))
@@ -120,8 +120,8 @@ pub async fn list_evaluated(
     Ok(evaluated.collect())
 }
 
-/// Whether the pixel's consent is in force. Queried after the evaluation, so that it also fails
-/// where that was answered by a server that was demoted meanwhile.
+/// Whether the pixel's consent is in force. Queried after the evaluation, so that it fails if the
+/// server that answered the evaluation has been demoted.
 async fn is_consent_in_force(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
     let found = query!(
         "SELECT consent_enabled AND status <> 'suspended' AS \"in_force!\",
@@ -140,7 +140,7 @@ pub struct KnownContact {
     pub hem: Hem,
     pub id: i64,
     pub is_hidden: bool,
-    /// The last refusal of a visitor with whose consent it was ever stored.
+    /// The last refusal of a visitor under whose consent the contact was ever stored.
     pub refused_seq: Option<i64>,
 }
 
@@ -199,7 +199,7 @@ pub struct DoubtfulContact {
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// Locks visible contacts that were stored with these visitors' consent, and a number of due ones.
+/// Locks visible contacts that were stored under these visitors' consent, and at most `limit` due ones.
 pub async fn list_doubtful(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

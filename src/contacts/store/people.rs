@@ -16,7 +16,7 @@ pub struct PersonKeys {
     pub name: String,
 }
 
-/// Last times and ids, the latest first: of people who come after a position, down to `from`.
+/// The times at which people were last seen, and their ids: latest first, after a position and not before `from`.
 pub async fn list_last(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -41,7 +41,7 @@ pub async fn list_last(
     Ok(rows.into_iter().map(|row| (row.last, row.id)).collect())
 }
 
-/// First days and ids, as [`list_last`].
+/// Like [`list_last`], with the days on which people were first seen.
 pub async fn list_first(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -102,7 +102,7 @@ pub async fn find_name(
     Ok(name)
 }
 
-/// Selects the ids of people of whom a field begins with a text, each with the number of the field. The fields are
+/// Selects the ids of people with a field that begins with a text, each with the number of the field. The fields are
 /// given as columns of the result and the function whose index is read.
 macro_rules! list_beginning {
     ([$($columns:literal of $field:literal),+], $others:literal, $($argument:expr),+ $(,)?) => {
@@ -119,8 +119,8 @@ macro_rules! list_beginning {
     };
 }
 
-/// The ids of people of whom a field begins with a text, or whose hash is given, each with the number of the
-/// field. For every field the first ones in its order, at most `limit`.
+/// The ids of people with a field that begins with a text, or with the given hash, each with the number of the
+/// field. For every field, the first ones in its order, at most `limit`.
 pub async fn list_matching(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

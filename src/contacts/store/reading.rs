@@ -1,4 +1,4 @@
-//! The SQL that reads pages of contacts, without hidden ones. The others are evaluated separately.
+//! The SQL that reads pages of contacts that are not hidden. Whether they may be read is evaluated separately.
 
 use chrono::NaiveDate;
 use serde_json::value::RawValue;
@@ -141,7 +141,7 @@ pub async fn list_contacts_with_ids(
     )
 }
 
-/// With their last times and visits, in no particular order.
+/// Contacts with the times at which they were last seen and their visits, in no particular order.
 pub async fn list_people_with_ids(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

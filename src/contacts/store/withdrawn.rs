@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// Pixels with visitors whose consent may have ended, or with contacts that are due.
+/// Pixels with visitors whose consent may have ended, or with contacts that are due for evaluation.
 pub async fn list_pixels_to_evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -202,7 +202,7 @@ pub async fn delete_hidden(
     delete_contacts_by_id(connection, pixel_id, &ids).await
 }
 
-/// Forgets entries that are older; those of contacts that are still stored stay.
+/// Deletes entries older than `before`, except those of contacts that are still stored.
 pub async fn delete_old_withdrawn(
     connection: &mut PgConnection,
     before: DateTime<Utc>,

@@ -81,7 +81,7 @@ pub async fn update_contacts(
     let last = people.iter().map(|person| person.last_seen_at.as_str()).collect::<Vec<_>>();
     let contacts = people.iter().map(|person| person.contact.as_str()).collect::<Vec<_>>();
     let bound = Bound::of(people);
-    // With its Z, a time with a fraction would sort before the one without.
+    // With the `Z`, a time with a fraction would sort before the same second without one.
     query!(
         "UPDATE contacts
          SET contact = person.contact::json, change = $2 + person.place, visits = visits + 1,

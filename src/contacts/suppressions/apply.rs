@@ -63,7 +63,7 @@ async fn take_step(
     }
 }
 
-/// Locks the account only for this, and not while its pixels are searched.
+/// Locks the account only for this step, and not while contacts on its pixels are erased.
 async fn suppress(
     connection: &mut PgConnection,
     clock: &Clock,

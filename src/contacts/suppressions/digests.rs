@@ -1,4 +1,4 @@
-//! A parser for lists of digests, incremental. A list is CSV: cells are separated by comma,
+//! An incremental parser for lists of digests. A list is CSV: cells are separated by comma,
 //! semicolon or tab, with or without quotes. Every cell with a SHA-256 digest counts, in hex or
 //! base64; a line without one is rejected. The first line is a header only if it consists of words
 //! and another line follows: a list that was not understood must not look like an empty one.
@@ -8,7 +8,7 @@ use encoding_rs::{CoderResult, Decoder, UTF_8};
 use super::list_line::{Line, digest};
 use crate::types::hem::Hem;
 
-/// Longer cells are no digests: 64 digits, quotes, and spaces around them.
+/// Longer cells cannot be digests, which have at most 64 digits, with quotes and spaces around them.
 const LONGEST_CELL: usize = 128;
 const DECODED: usize = 4 << 10;
 
@@ -35,7 +35,7 @@ pub struct DigestReader {
 enum First {
     #[default]
     Unread,
-    /// It is a header if another line follows.
+    /// The first line is a header if another line follows.
     Pending,
     Settled,
 }

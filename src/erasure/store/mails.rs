@@ -6,7 +6,7 @@ use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Accounts with an open request that they were not notified of, and no such mail after `mailed_after`.
+/// Accounts that were not notified of an open request, and received no such mail after `mailed_after`.
 pub async fn list_unnotified(
     connection: &mut PgConnection,
     mailed_after: DateTime<Utc>,
@@ -29,7 +29,7 @@ pub async fn list_unnotified(
     Ok(accounts)
 }
 
-/// As [`list_unnotified`], of requests that are due until `due_until`.
+/// Like [`list_unnotified`], for reminders of requests that are due until `due_until`.
 pub async fn list_unreminded(
     connection: &mut PgConnection,
     due_until: DateTime<Utc>,
@@ -54,7 +54,7 @@ pub async fn list_unreminded(
     Ok(accounts)
 }
 
-/// Records that an account was notified of all open requests; `false` when another node has, after
+/// Records that an account was notified of all open requests; `false` if another node has notified it after
 /// `mailed_after`. The account's row must be locked.
 pub async fn update_notified(
     connection: &mut PgConnection,
@@ -84,7 +84,7 @@ pub async fn update_notified(
     Ok(noted.rows_affected() == 1)
 }
 
-/// As [`update_notified`], for a reminder of those that are due until `due_until`.
+/// Like [`update_notified`], for a reminder of requests that are due until `due_until`.
 pub async fn update_reminded(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -176,11 +176,11 @@ pub async fn list_each_open(
 pub struct OpenCount {
     pub pixel_id: PixelId,
     pub open: i64,
-    /// Those whose deadline is over.
+    /// The number of those whose deadline has passed.
     pub overdue: i64,
 }
 
-/// Pixels of an account without open requests are left out.
+/// The counts of an account's pixels; pixels without open requests are left out.
 pub async fn list_open_counts(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -200,7 +200,7 @@ pub async fn list_open_counts(
     Ok(counts)
 }
 
-/// As [`list_open_counts`], of several pixels.
+/// Like [`list_open_counts`], for several pixels.
 pub async fn list_open_counts_of(
     connection: &mut PgConnection,
     pixel_ids: &[String],

@@ -46,8 +46,8 @@ pub struct MailedRequest<'a> {
     pub recorded_at: DateTime<Utc>,
 }
 
-/// Inserts a request that was received by email. If the person has an open one, returns its id. No mail
-/// announces it: the account has recorded it itself.
+/// Inserts a request that was received by email. If the person has an open one, returns its id. The account
+/// is not notified by mail, because it has recorded the request itself.
 pub async fn insert_mailed(connection: &mut PgConnection, new: &MailedRequest<'_>) -> Result<Uuid> {
     let request_id = query_scalar!(
         "INSERT INTO erasure_requests
@@ -125,7 +125,7 @@ pub async fn find_request(
     Ok(row.map(|row| view_of!(row)))
 }
 
-/// Requests in the order of their ids (that of their times) after `after`.
+/// Requests after `after`, in the order of their ids, which is that of their times.
 pub async fn list_requests(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

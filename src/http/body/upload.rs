@@ -14,7 +14,7 @@ use crate::http::refusals::Refuses;
 const KIB: usize = 1024;
 const PIECE: usize = 16 * KIB;
 const WAITING: usize = 2;
-/// A longer pause of the sender ends the upload.
+/// The longest pause between two pieces; a longer one ends the upload.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(120);
 
@@ -33,8 +33,8 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Upload<'r, LIMIT_KIB> {
 }
 
 impl<const LIMIT_KIB: usize> Upload<'_, LIMIT_KIB> {
-    /// Passes the body to `take`; an error ends the stream. The rest is read as well, because
-    /// closing the connection early would lose the answer.
+    /// Passes the body to `take`; an error ends the stream. If `take` returns early, the rest of the
+    /// body is read nevertheless, because closing the connection early would lose the response.
     pub async fn pass_to<T, F: Future<Output = Result<T>>>(
         self,
         take: impl FnOnce(BoxStream<'static, Result<Vec<u8>>>) -> F,

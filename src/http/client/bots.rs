@@ -14,7 +14,7 @@ const NAMES: [&str; 13] = [
     "prerender",
     "slurp",
 ];
-/// A telephone maker whose name ends like a bot's.
+/// A manufacturer of telephones whose name contains `bot`.
 const TELEPHONES: &str = "cubot";
 
 pub fn is_bot(user_agent: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names. A proxy
 //! appends the address that it sees, so only the last element of the last line is trusted. Elements are
-//! parsed in all forms that proxies write: a bare address, one with a port (`192.0.2.1:4711`,
-//! `[2001:db8::1]:4711`), in brackets or quotes, with a zone; in `Forwarded` the parameter `for` (RFC 7239).
+//! parsed in all forms that proxies write: an address alone or with a port (`192.0.2.1:4711`,
+//! `[2001:db8::1]:4711`), in brackets or quotes, or with a zone; in `Forwarded`, the parameter `for` (RFC 7239).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,9 +9,9 @@ use rocket::Request;
 
 use crate::app::App;
 
-/// The client's address: from the header, or else the peer's. `None` for a local client of tests.
+/// The client's address from the header, or else the peer's address. `None` for a local client of tests.
 pub fn client_address(request: &Request<'_>) -> Option<IpAddr> {
-    // Cached, because several guards need it and a request must be counted once.
+    // Cached, because several guards use it, and an unparsable address must be counted once per request.
     request.local_cache(|| Found(find(request))).0
 }
 
@@ -24,7 +24,7 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     let lines = request.headers().iter().filter(|header| header.name == name.as_str());
     let line = lines.last();
     let read = line.as_ref().and_then(|line| parse(name, &line.value));
-    // Health checks on the machine itself bypass the proxy.
+    // Local health checks bypass the proxy, so they have no header.
     let is_local = peer.is_none_or(|peer| peer.is_loopback());
     if read.is_none() && !(line.is_none() && is_local) {
         infra.unread_addresses.note();
@@ -36,7 +36,7 @@ fn parse(header: &str, line: &str) -> Option<IpAddr> {
     if !header.eq_ignore_ascii_case("forwarded") {
         return address(last_element(line.split(','))?);
     }
-    // A quote that the client did not close must not hide the element that the proxy appended.
+    // A quotation mark that the client left open must not hide the element that the proxy appended.
     let elements = split_outside_quotes(line, ',').unwrap_or_else(|| line.split(',').collect());
     let last = last_element(elements.into_iter())?;
     let pairs = split_outside_quotes(last, ';')?.into_iter();
@@ -49,7 +49,7 @@ fn last_element<'a>(elements: impl DoubleEndedIterator<Item = &'a str>) -> Optio
     elements.rev().find(|element| !element.trim().is_empty())
 }
 
-/// `None` if a quote is not closed.
+/// Splits a text at separators outside quotation marks; `None` if a quotation mark is not closed.
 fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let split = text.split(|character| {
@@ -82,7 +82,7 @@ fn address(text: &str) -> Option<IpAddr> {
     v4(text).or_else(|| v6(text))
 }
 
-/// Accepts nothing, or a colon and a port. RFC 7239 allows names for ports as well.
+/// Whether the text is empty, or a colon and a port. RFC 7239 allows names for ports as well.
 fn is_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
     let is_number = port.parse::<u16>().is_ok();

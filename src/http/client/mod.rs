@@ -25,7 +25,7 @@ pub fn sec_gpc(headers: &HeaderMap<'_>) -> bool {
     header_of(headers, "Sec-GPC").is_some_and(|value| value.trim() == "1")
 }
 
-/// The host of the request, lowercase, without its port and a trailing dot.
+/// The host of the request in lowercase, without its port and without a trailing dot.
 pub struct RequestHost(pub Option<String>);
 
 #[rocket::async_trait]

@@ -1,4 +1,4 @@
-//! CORS for visitor routes, and for those of OAuth that apps call: any origin may, without credentials.
+//! CORS for visitors' routes, and for the OAuth routes of apps: any origin may call them, without credentials.
 
 use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
@@ -6,8 +6,8 @@ use rocket::{Data, Request, Response, Route};
 
 use crate::browser::tag_service::TAG_MODULES;
 
-/// The routes for pages of any origin, beside the modules of the tag: the pattern, and the method that needs a
-/// preflight. Scripts need none.
+/// The routes for pages of any origin, except the modules of the tag: the pattern, and the method that needs a
+/// preflight. Scripts do not need one.
 const VISITOR_ROUTES: [(&str, Option<&str>); 30] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
@@ -37,12 +37,12 @@ const VISITOR_ROUTES: [(&str, Option<&str>); 30] = [
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
     ("/log/<number>/<part..>", Some("GET")),
-    // The line above covers their preflights.
+    // The pattern above also matches the preflights of these routes.
     ("/log/tile/<level>/<tile..>", None),
     ("/log/tile/entries/<bundle..>", None),
 ];
 
-/// All routes for pages of any origin.
+/// All routes for pages of any origin, including the modules of the tag.
 pub fn visitor_routes() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     let modules = TAG_MODULES.iter().map(|&module| (module, None));
     VISITOR_ROUTES.iter().copied().chain(modules)

@@ -1,7 +1,7 @@
-//! Compression and validation of answers (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2). Cacheable answers get
-//! an entity tag, and each compressed form is made once. Other text is compressed as a stream, so that memory
-//! does not grow with the answer. This applies to reads, and to long answers of tools: answers with a new
-//! secret are not compressed, so that their length reveals nothing.
+//! Compression and validation of responses (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2). Cacheable responses
+//! get an entity tag, and their compressed forms are cached. Other text is compressed as a stream, so that
+//! memory does not grow with the response. This applies to reads and to long responses of tools. Responses
+//! with a new secret are not compressed, so that their length reveals nothing.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::http::request_id::Arrival;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::compression::{AcceptedEncodings, Encoding};
 
-/// Fewer bytes fit into one packet anyway.
+/// Minimum size of compressed responses: smaller ones fit into one packet anyway.
 const MIN_BYTES: usize = 1_024;
-/// Bytes of all kept compressed forms. All our pages take a quarter of it.
+/// Maximum size of all cached compressed forms, in bytes. All our pages take a quarter of it.
 const MAX_KEPT: u64 = 2 << 20;
 const PIECE: usize = 16 << 10;
 const TOOLS_PATH: &str = "/mcp";
 const FORM_PATHS: [&str; 2] = ["/console", "/oauth/authorize"];
-/// Tools that issue a credential have shorter answers, however long the repeated names are.
+/// Minimum size of compressed responses of tools. A response with a new credential is always shorter.
 const MIN_TOOL_BYTES: usize = 8 << 10;
 
 type Fingerprint = [u8; 12];
@@ -59,7 +59,7 @@ impl Negotiation {
         let accepted = accepted_by(request);
         match plan {
             Plan::Validate => {
-                // Boxed, because most answers do not need it and all would reserve its memory.
+                // Boxed, because all responses would otherwise reserve memory for it, and few need it.
                 Box::pin(self.validate(request, response, accepted)).await;
             }
             _ if accepted.best([Encoding::Gzip]).is_some() => compress_on_its_way(response),
@@ -74,12 +74,12 @@ impl Negotiation {
         accepted: AcceptedEncodings,
     ) {
         let Ok(body) = response.body_mut().to_bytes().await else {
-            // A partial answer must not look complete.
+            // A partial response must not look complete.
             response.set_status(Status::InternalServerError);
             return;
         };
         let fingerprint = fingerprint(&body);
-        // Weak: the same for all forms of the answer.
+        // A weak tag, because it is the same for all encodings of the response.
         let tag = format!("W/\"{}\"", hex::encode(fingerprint));
         let known = list_of(request.headers(), "If-None-Match");
         let is_known = known.is_some_and(|known| names_tag(&known, &tag));
@@ -103,7 +103,7 @@ impl Negotiation {
         }
     }
 
-    /// `None` when compression fails: then the text is sent uncompressed.
+    /// The cached compressed form; `None` if compression fails, so that the text is sent uncompressed.
     async fn form(
         &self,
         fingerprint: Fingerprint,
@@ -154,7 +154,7 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
 }
 
 /// Whether the page may contain both secrets of a signed-in person and text of the query.
-/// Compressing both together would let an attacker derive the secret from the length (BREACH).
+/// Compressing both together would let an attacker infer the secret from the length (BREACH).
 fn has_secret_beside_query(request: &Request<'_>) -> bool {
     let has_query = || request.uri().query().is_some_and(|query| !query.as_str().is_empty());
     let path = request.uri().path();

@@ -1,5 +1,5 @@
-//! Our own pages as Markdown, for clients that ask for `text/markdown`. `htmd` builds a tree with
-//! `markup5ever_rcdom`, whose authors do not support it, and `html2md` has the licence GPL-3.0.
+//! Our own pages as Markdown, for clients that ask for `text/markdown`. The crate `htmd` builds a tree with
+//! `markup5ever_rcdom`, which its authors do not support, and `html2md` has the licence GPL-3.0.
 
 use std::cell::RefCell;
 use std::io::Cursor;
@@ -19,8 +19,8 @@ use crate::infra::templates::with_index;
 /// Elements without text for a reader of Markdown.
 const SILENT: [&str; 7] = ["script", "style", "svg", "template", "form", "button", "nav"];
 
-/// A page that is the same for everybody, in the form that is asked for. `source` is its text, if it was made
-/// from Markdown.
+/// A page that is the same for everybody, as HTML or as Markdown. `source` is the Markdown from which the page was
+/// made, if any.
 pub fn negotiated<'r>(
     request: &Request<'_>,
     mut page: Response<'r>,
@@ -31,7 +31,7 @@ pub fn negotiated<'r>(
         return page;
     }
     let base_url = request.rocket().state::<App>().map_or("", |app| app.infra.base_url());
-    // The body is in memory, so reading it does not wait.
+    // The body is in memory, so reading it completes at once.
     let mut html = || page.body_mut().to_string().now_or_never()?.ok();
     let made = |html: String| with_index(&markdown_of(&html, base_url), base_url);
     let text = source.or_else(|| html().map(made));
@@ -58,16 +58,16 @@ struct State {
     base_url: String,
     out: String,
     is_main: bool,
-    /// The silent element that is open, and how many of its kind.
+    /// The open element that is left out, and the depth of elements of the same name in it.
     silent: Option<(String, usize)>,
     is_pre: bool,
     is_code: bool,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<usize>>,
-    /// Whether nothing was written since the mark of a list item.
+    /// Whether no text was written since the marker of a list item.
     is_item_start: bool,
     links: Vec<String>,
-    /// Cells of the row, and whether it is the first of its table.
+    /// The number of cells in the row, and whether the row is the first of its table.
     cells: usize,
     is_first_row: bool,
 }
@@ -163,7 +163,7 @@ impl State {
         }
     }
 
-    /// Whether an element belongs to what is left out.
+    /// Whether an element is left out, alone or as a part of another element.
     fn skip(&mut self, name: &str, is_start: bool) -> bool {
         match &mut self.silent {
             Some((open, depth)) => {
@@ -212,7 +212,7 @@ impl State {
         format!("{base}{href}")
     }
 
-    /// Ends a block: at least this number of line breaks follows what was written.
+    /// Ends a block, so that at least this number of line breaks follows it.
     fn block(&mut self, breaks: usize) {
         if self.is_item_start {
             return;
@@ -242,7 +242,7 @@ impl State {
         if starts && !is_open && !self.out.is_empty() {
             self.out.push(' ');
         }
-        // In running text, Markdown takes `<` for the start of an element.
+        // In running text, `<` starts an element in Markdown.
         let words = if self.is_code { words } else { words.replace('<', "\\<") };
         self.out.push_str(&words);
         if !words.is_empty() && text.ends_with(|last: char| last.is_ascii_whitespace()) {

@@ -25,7 +25,7 @@ const HTML: &str = "text/html";
 const TEXT: &str = "text/plain";
 pub const PROBLEM_JSON: &str = "application/problem+json";
 const LANGUAGE: &str = "Content-Language";
-/// The headers that decide about the language of a page.
+/// The request headers that determine the language of a page.
 const OF_READER: &str = "Accept-Language, Cookie";
 
 /// Whether `Accept` prefers HTML: it names HTML or `text/*`, and does not prefer JSON.
@@ -72,7 +72,7 @@ fn wants_text(accept: &str) -> bool {
     text.weight > 0 && text.closeness == Closeness::Name && text > html
 }
 
-/// Whether a person may have opened a link or sent a form, so that `Accept` must be checked.
+/// Whether a person may have opened a link or sent a form, so that the response depends on `Accept`.
 fn may_be_page(request: &Request<'_>) -> bool {
     let is_form = || request.content_type().is_some_and(|kind| kind.is_form());
     matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form()
@@ -101,12 +101,12 @@ impl Page {
         Self { kept: "no-cache", ..Self::ok(template).public() }
     }
 
-    /// Also served as Markdown.
+    /// Makes the page available as Markdown too.
     pub fn public(self) -> Self {
         Self { is_public: true, ..self }
     }
 
-    /// The Markdown that the page was made from.
+    /// Sets the Markdown from which the page was made.
     pub fn with_source(self, source: String) -> Self {
         Self { source: Some(source), ..self }
     }

@@ -27,7 +27,7 @@ const fn words(heading: Message, explanation: Message, step: Step) -> Words {
     Words { heading, explanation, step }
 }
 
-/// Like [`words_for`], for an address that takes a form of the demo.
+/// Like [`words_for`], but leads back to the demo from an address of the demo that only accepts forms.
 pub fn words_at(path: &str, error: &Error) -> Words {
     let words = words_for(error);
     match (error, path.starts_with("/demo/")) {

@@ -1,6 +1,6 @@
-//! The language of a reader of our own pages: the one of `?lang=`, else the one that a signed-in person has
-//! stored, else the one that was chosen and kept in a cookie, else the best of `Accept-Language`, else English.
-//! Times are in the time zone that the person has stored, else in UTC.
+//! The language of a reader of our own pages: the language in `?lang=`, else the stored preference of a
+//! signed-in person, else the choice in a cookie, else the best of `Accept-Language`, else English. Times are
+//! in the time zone that the person has stored, else in UTC.
 
 use chrono_tz::Tz;
 use rocket::Request;
@@ -34,7 +34,7 @@ impl Reader {
         })
     }
 
-    /// Keeps what the signed-in person has stored, until the page is rendered.
+    /// Keeps the stored preferences of the signed-in person until the page is rendered.
     pub fn prefer(request: &Request<'_>, preferences: Preferences) {
         request.local_cache(|| Stored(preferences));
     }
@@ -49,7 +49,7 @@ impl<'r> FromRequest<'r> for Reader {
     }
 }
 
-/// The language that was chosen in this browser.
+/// The language that was chosen in this browser, from a cookie.
 pub struct KeptLanguage(pub Option<&'static Language>);
 
 #[rocket::async_trait]
@@ -73,7 +73,7 @@ pub fn kept_language(request: &Request<'_>) -> Option<&'static Language> {
     request.cookies().get(COOKIE).and_then(|cookie| language::find(cookie.value()))
 }
 
-/// The language that a request asks for, whoever makes it.
+/// The language that a request asks for, regardless of stored preferences.
 pub fn requested_language(request: &Request<'_>) -> Option<&'static Language> {
     let named = Query::of(request).present(PARAMETER).and_then(language::find);
     let accepted = || language::accepted(&list_of(request.headers(), "Accept-Language")?);
@@ -84,7 +84,7 @@ fn language_of(request: &Request<'_>, stored: Option<&'static Language>) -> &'st
     if let Some(language) = Query::of(request).present(PARAMETER).and_then(language::find) {
         return language;
     }
-    // Programs that read Markdown get the text that is written first, unless they ask for another.
+    // Programs that read Markdown get the English original, unless the address names a language.
     if wants_markdown(request) {
         return language::english();
     }

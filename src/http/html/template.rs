@@ -1,4 +1,4 @@
-//! A template and its values. It is rendered when it is sent, in the language of the reader.
+//! A template with its values, which is rendered in the language of the reader when it is sent.
 
 use rocket::Request;
 use rocket::http::Method;
@@ -30,8 +30,8 @@ impl Template {
         Self { name, values: serde_json::to_value(values).unwrap_or_default() }
     }
 
-    /// `None` when the template fails, which is logged. `is_public` is for a page with an address that everybody
-    /// may open.
+    /// Renders the template; `None` if that fails, which is logged. `is_public` marks a page with an address that
+    /// everybody may open.
     pub fn html(self, request: &Request<'_>, is_public: bool) -> Option<Rendered> {
         let Self { name, mut values } = self;
         let reader = Reader::of(request);
@@ -59,12 +59,12 @@ impl Template {
     }
 }
 
-/// Whether the address of the request is that of the page. On a host of its own, `/` is another page.
+/// Whether the address of the request is the page's own. On a separate host, `/` shows another page than the home page.
 fn has_own_address(name: &str, request: &Request<'_>) -> bool {
     name == HOME || request.uri().path().as_str() != "/"
 }
 
-/// Adds what the layout says about the languages of the page.
+/// Adds the values for the parts of the layout about the languages of the page.
 fn add_languages(
     values: &mut Map<String, Value>,
     request: &Request<'_>,
@@ -72,7 +72,7 @@ fn add_languages(
     has_address: bool,
 ) {
     values.insert("lang".to_owned(), language.tag.into());
-    // A page that answers a form has no address of its own to come back to.
+    // The response to a form has no address at which it could be opened in another language.
     if matches!(Arrival::of(request).method, Method::Get | Method::Head) {
         let known = language::all().iter();
         let known = known.map(|one| json!({ "tag": one.tag, "name": one.name }));

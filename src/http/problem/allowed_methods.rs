@@ -6,11 +6,11 @@ use rocket::{Request, Route};
 
 use crate::error::{Error, Result};
 
-/// The methods of the most specific routes of the request's path, with `HEAD` for every `GET`, sorted: fixed
-/// segments precede parameters, as in the API's description (OpenAPI 3.1, "Path Templating Matching").
+/// The methods of the most specific routes for the request's path, sorted, with `HEAD` for every `GET`. Fixed
+/// segments take precedence over parameters, as in OpenAPI 3.1 ("Path Templating Matching").
 pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     let path = request.uri().path();
-    // Rocket ignores empty segments when it matches.
+    // Rocket ignores empty segments when it matches routes.
     let segments = path
         .raw_segments()
         .map(|segment| segment.as_str())
@@ -32,7 +32,7 @@ pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     methods
 }
 
-/// Refuses a parameter with the value of another path's fixed segment, which has no such method.
+/// Fails with 405 if the parameter is the fixed segment of another path, which does not support the method.
 pub fn unless_fixed(parameter: &str, fixed: &str) -> Result<()> {
     if parameter == fixed { Err(Error::MethodNotAllowed) } else { Ok(()) }
 }

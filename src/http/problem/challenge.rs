@@ -4,8 +4,8 @@ use rocket::Request;
 
 use crate::error::Error;
 
-/// The challenge for a refused caller. Where a credential was sent, it is `invalid_token`, as RFC 6750
-/// defines for Bearer tokens. Signup tokens have their own header, so the scheme's name is ours.
+/// The challenge for a refused caller. If a credential was sent, its error is `invalid_token`, as RFC 6750
+/// defines for Bearer tokens. The scheme for signup tokens, which have their own header, is our own.
 pub fn challenge(error: &Error, request: &Request<'_>) -> &'static str {
     match error {
         Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyExpired => {

@@ -100,10 +100,10 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A guard's error for the catcher, because Rocket drops it.
+/// The error of a guard, kept for the catcher, because Rocket discards it.
 struct GuardError(Option<Error>);
 
-/// Ends a request guard with `error`, so that the caller gets it as if a route had returned it.
+/// Ends a request guard with `error`, which the client receives as if a route had returned it.
 pub fn reject<T>(request: &Request<'_>, error: Error) -> Outcome<T, ()> {
     let status = Status::new(error.status());
     request.local_cache(|| GuardError(Some(error)));
@@ -123,7 +123,7 @@ impl<'r> Responder<'r, 'static> for Error {
     }
 }
 
-/// Logs errors for the operator: internal causes, and refused credentials (ASVS 5.0, 16.3.2).
+/// Logs errors for the operator: causes of internal errors, and refused credentials (ASVS 5.0, 16.3.2).
 pub fn log(error: &Error) {
     match (error, error.status()) {
         (Error::Internal(cause), _) => tracing::error!(cause, "internal error"),
@@ -148,7 +148,7 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
         .status(Status::new(error.status()))
         .raw_header("Content-Type", PROBLEM_JSON)
         .raw_header("Cache-Control", "no-store")
-        // Fairings do not see what Rocket refuses before routing.
+        // Fairings do not run for requests that Rocket refuses before routing.
         .raw_header("x-request-id", request_id.to_owned())
         .sized_body(body.len(), Cursor::new(body));
     if let Some(seconds) = error.retry_after() {

@@ -10,9 +10,9 @@ use moka::policy::EvictionPolicy;
 use crate::error::{Error, Result};
 
 pub struct Bounds<V> {
-    /// Maximum total weight of all entries; the least recently used are evicted first.
+    /// Maximum total weight of all entries; the least recently used entries are evicted first.
     pub max_weight: u64,
-    /// In the unit of `max_weight`: bytes, or 1 to count entries.
+    /// The weight of a value in the unit of `max_weight`: bytes, or 1 to count entries.
     pub weigh: fn(&V) -> u32,
     pub life: Option<Duration>,
 }
@@ -23,7 +23,7 @@ impl<V> Bounds<V> {
     }
 }
 
-/// A cache by key. Clones share the entries; reads clone the value, so large ones belong in an `Arc`.
+/// A cache by key. Clones share the entries. Reads clone the value, so large values belong in an `Arc`.
 #[derive(Clone)]
 pub struct Cache<K, V> {
     entries: Entries<K, V, RandomState>,

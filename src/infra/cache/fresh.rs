@@ -1,5 +1,5 @@
-//! In-memory caches of values from the database. An entry is dropped as soon as any node commits a change of
-//! it ([`crate::infra::changes`]), and after some seconds in any case, because a notification may be lost.
+//! In-memory caches of values from the database. An entry is invalidated as soon as any node commits a change
+//! to it ([`crate::infra::changes`]), and expires after some seconds, because a notification may be lost.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Entry<V, const N: usize> {
     value: V,
 }
 
-/// An error is returned to all concurrent callers, and is stale from then on.
+/// An error is returned to all concurrent callers, but counts as stale for later ones.
 type Reading<V, const N: usize> = Result<Entry<V, N>, Arc<Error>>;
 
 /// A cache of values by key, each invalidated by changes of any of `N` topics. Clones share the entries.
@@ -79,7 +79,7 @@ where
     }
 
     /// Reads a value once for all concurrent callers. A caller that arrives after a change does not accept a
-    /// read that began before it; it waits for the next read, which serves everybody waiting at that time.
+    /// read that began before the change; it waits for the next read, which serves all callers waiting then.
     async fn read_once<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,
@@ -89,7 +89,7 @@ where
             |entry: &Entry<V, N>| entry.read_version >= asked_version || self.is_current(entry);
         let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
         loop {
-            // Boxed: the future of every waiting task would otherwise reserve its memory several times over.
+            // Boxed, because the future of every waiting task would otherwise reserve memory for it several times.
             let reading = async { Box::pin(self.read(key, &read)).await.map_err(Arc::new) };
             let reading = self.entries.get_or_renew(key, reading, is_stale).await;
             let entry = reading.map_err(|error| error.for_another())?;

@@ -1,4 +1,4 @@
-//! The changes that a transaction makes to what visitors are served, and their encoding as notifications.
+//! The pixels and accounts that a transaction changes, and their encoding as notifications.
 
 use super::topic::Topic;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
@@ -8,8 +8,8 @@ const MAX_PAYLOAD: usize = 7_900;
 const PIXEL: &str = "pixel:";
 const ACCOUNT: &str = "account:";
 
-/// The pixels and accounts that a transaction changes. A canonical id covers all names of a pixel,
-/// but a new alias must be named, because nodes may have cached its absence.
+/// The pixels and accounts whose cache entries a transaction invalidates. A canonical id covers all names
+/// of a pixel, but a new alias must be named, because nodes may have cached its absence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invalidation {
     /// In the form of a payload: the kind of the topic, a colon, and its name.
@@ -41,7 +41,7 @@ impl Invalidation {
         self.topics.push(format!("{PIXEL}{alias}"));
     }
 
-    /// The account's status, plan or usage has changed; this concerns all its pixels.
+    /// Adds an account whose status, plan or usage has changed, which concerns all its pixels.
     pub fn add_account(&mut self, account_id: &AccountId) {
         self.topics.push(format!("{ACCOUNT}{account_id}"));
     }
@@ -54,7 +54,7 @@ impl Invalidation {
         self.topics.iter().filter_map(|topic| parse_topic(topic))
     }
 
-    /// Splits the topics into as many payloads as needed, separated by spaces. Names contain no spaces.
+    /// Joins the topics with spaces, which names never contain, in as many payloads as needed.
     pub(super) fn payloads(&self) -> Vec<String> {
         let mut payloads = Vec::<String>::new();
         for topic in &self.topics {
@@ -69,7 +69,7 @@ impl Invalidation {
         payloads
     }
 
-    /// `None` for a payload that this version cannot parse: anything may have changed.
+    /// Parses a payload; `None` if this version of the program cannot parse it, so that anything may have changed.
     pub(super) fn parse(payload: &str) -> Option<Self> {
         let topics = payload.split(' ');
         let topics = topics.map(|topic| parse_topic(topic).map(|_| topic.to_owned()));

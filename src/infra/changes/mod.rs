@@ -1,7 +1,7 @@
-//! Cache invalidation: every node drops a cached value as soon as a change of it commits. A notification
+//! Cache invalidation: every node drops a cached value as soon as a change to it is committed. A notification
 //! names changed pixels and accounts, and reaches other nodes through PostgreSQL's `NOTIFY`. A cache stores
 //! the [`Version`] from before its read, and reads again after a later notification. Transactions without such
-//! changes send none, because every commit with a `NOTIFY` waits for the one before it.
+//! changes send no notification, because PostgreSQL serialises commits with a `NOTIFY`.
 
 mod invalidation;
 mod topic;
@@ -41,7 +41,7 @@ impl Changes {
         self.versions.current()
     }
 
-    /// The slot that records changes of the topic; store it beside the cached value.
+    /// The slot that records changes of the topic; it is stored with the cached value.
     pub fn slot(&self, topic: Topic<'_>) -> Slot {
         self.versions.slot(topic)
     }
@@ -51,7 +51,7 @@ impl Changes {
         self.versions.is_current(version, slots)
     }
 
-    /// Commits a transaction, and notifies every node of its changes to what visitors are served.
+    /// Commits a transaction, and notifies all nodes of the pixels and accounts that it changed.
     pub async fn commit(
         &self,
         mut transaction: Transaction<'_, Postgres>,
@@ -86,7 +86,7 @@ impl Changes {
                 heard = self.listen_once(&database.pool) => heard,
                 () = database.server.has_left(generation) => Ok(()),
             };
-            // The address leads to another server, so it reconnects without a pause.
+            // The address leads to another server now, so the listener reconnects without a pause.
             if database.server.generation() != generation && !database.pool.is_closed() {
                 continue;
             }

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use super::invalidation::Invalidation;
 use super::topic::Topic;
 
-/// Topics share slots by hash. A collision only causes an unnecessary read. The slots take 128 KiB.
+/// The number of slots, which topics share by hash. A collision only causes an unnecessary read. They take 128 KiB.
 const SLOTS: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,14 +15,14 @@ pub struct Version(u64);
 #[derive(Clone, Copy, Debug)]
 pub struct Slot(u16);
 
-/// Notifications are numbered; each slot holds the number of its latest.
+/// Notifications are numbered; each slot contains the number of its latest notification.
 #[derive(Debug)]
 pub(super) struct Versions {
     last: AtomicU64,
     everything: AtomicU64,
     may_miss_changes: AtomicBool,
     slots: Box<[AtomicU64]>,
-    /// Seeded per process, so that nobody can provoke collisions.
+    /// Seeded per process, so that collisions cannot be provoked.
     hasher: RandomState,
 }
 
@@ -59,7 +59,7 @@ impl Versions {
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
 
-    /// A version taken while this runs is safe: its read follows the commit, which has already happened.
+    /// Records a committed change. A version taken while this runs is safe, because its read begins after the commit.
     pub(super) fn note(&self, invalidation: &Invalidation) {
         if invalidation.is_empty() {
             return;

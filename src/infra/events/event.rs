@@ -65,7 +65,7 @@ pub struct NewEvent<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
     pub endpoint_id: Uuid,
-    /// `None` selects all; likewise below.
+    /// `None` selects all events; `pixels` likewise.
     pub events: Option<Vec<String>>,
     pub pixels: Option<Vec<String>>,
 }
@@ -98,7 +98,7 @@ impl Subscribers {
     }
 
     pub fn rows_of(&self, event: &NewEvent<'_>) -> Vec<EventRow> {
-        // The usual case for choices: not even an id is generated.
+        // The usual case for choices, for which not even an id is generated.
         if self.endpoints.is_empty() {
             return Vec::new();
         }

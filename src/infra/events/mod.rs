@@ -1,6 +1,6 @@
-//! Events for customers' servers. The originator reads the subscribers ([`Events::subscribers`],
-//! cached), writes the event in the transaction that causes it ([`put`]), and notifies the sender
-//! after the commit ([`Events::wake`]). For an account without endpoints nothing is written.
+//! Events for customers' servers. The code that causes an event reads the subscribers
+//! ([`Events::subscribers`], cached), writes the event in its transaction ([`put`]), and notifies the
+//! sender after the commit ([`Events::wake`]). Nothing is written for an account without endpoints.
 
 mod event;
 mod store;
@@ -60,7 +60,7 @@ impl Events {
     }
 }
 
-/// Writes events in the given order by one statement; runs none without subscribers.
+/// Writes events in the given order with one statement, or with none if there are no subscribers.
 pub async fn put(
     connection: &mut PgConnection,
     subscribers: &Subscribers,

@@ -113,7 +113,7 @@ pub async fn delete_events_at(
     Ok(())
 }
 
-/// Deletes pending events of accounts that are being deleted; endpoints are deleted with their accounts.
+/// Deletes pending events of accounts that are being deleted. Their endpoints are deleted with the accounts.
 pub async fn delete_events_of_accounts(
     connection: &mut PgConnection,
     account_ids: &[String],

@@ -12,10 +12,10 @@ use super::failure::{FetchError, Unreadable};
 
 pub const MAX_PAGE: usize = 1 << 20;
 const MOST_ENCODINGS: usize = 3;
-/// Bytes in which a page may declare its charset (HTML, section 13.2.3.2).
+/// Number of bytes at the beginning within which a page may declare its charset (HTML, section 13.2.3.2).
 const CHARSET_WITHIN: usize = 1024;
 const SAMPLE: usize = 64 << 10;
-/// In text, at most one of this many characters may be a control character.
+/// At most one in this number of characters of a text may be a control character.
 const CONTROLS: usize = 20;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Received {
     pub cut_short: Option<FetchError>,
 }
 
-/// Decompresses and decodes a response. Also returns why the end is missing, if it is.
+/// Decompresses and decodes a response. Also returns the reason if the response is truncated.
 pub fn understand(received: Received) -> (Content, Option<FetchError>) {
     let Received { content_type, encodings, bytes, cut_short } = received;
     let unpacked = match unpack(&encodings, bytes) {
@@ -57,8 +57,8 @@ struct Unpacked {
     cut_short: Option<FetchError>,
 }
 
-/// Removes the content encodings, the last one first; fails with the bytes that remain. Some
-/// servers send gzip without declaring it.
+/// Removes the content encodings, the last one first; fails with the bytes that could not be decompressed.
+/// Also decompresses gzip that is not declared, because some servers send it.
 fn unpack(encodings: &[String], bytes: Vec<u8>) -> Result<Unpacked, Vec<u8>> {
     let names = encodings.iter().flat_map(|value| value.split(','));
     let names = names.map(|name| name.trim().to_ascii_lowercase());
@@ -93,7 +93,7 @@ fn unpack_one(name: &str, packed: Unpacked) -> Result<Unpacked, Vec<u8>> {
     }
 }
 
-/// Whether it begins like a zlib stream (RFC 1950, section 2.2). Servers send both zlib and raw
+/// Whether the bytes begin like a zlib stream (RFC 1950, section 2.2). Servers send both zlib and raw
 /// deflate as `deflate`.
 fn is_zlib(bytes: &[u8]) -> bool {
     let [first, second, ..] = bytes else { return false };
@@ -128,7 +128,7 @@ fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     }
     let encoding = encoding_of(content_type, &bytes, is_whole);
     let (text, encoding, _) = encoding.decode(&bytes);
-    // Binary data may begin like UTF-16 and decode to arbitrary characters, but hardly to a tag.
+    // Binary data may begin like UTF-16 and decode to arbitrary characters, but is unlikely to contain a tag.
     let is_wide = [UTF_16LE, UTF_16BE].contains(&encoding);
     match is_text(&text) && (!is_wide || text.contains('<')) {
         true => Content::Text { text: text.into_owned(), is_html },
@@ -152,7 +152,7 @@ fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Enc
     };
     let in_page = || named(&META, &bytes[..bytes.len().min(CHARSET_WITHIN)]);
     let declared = named(&CHARSET, content_type.as_bytes()).or_else(|| match in_page() {
-        // The declaration was readable as single bytes, so the page is not UTF-16.
+        // The declaration could be read as single bytes, so the page is not UTF-16.
         Some(wide) if [UTF_16LE, UTF_16BE].contains(&wide) => Some(UTF_8),
         declared => declared,
     });

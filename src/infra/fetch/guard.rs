@@ -39,7 +39,7 @@ impl Guard {
         Ok(Self { tls, given_addresses: given_addresses.clone() })
     }
 
-    /// A client for one host, which connects only to the public addresses that the host has now.
+    /// A client for one host, which connects only to the public addresses to which the host resolves now.
     pub async fn client(
         &self,
         url: &Url,
@@ -67,14 +67,14 @@ impl Guard {
     }
 }
 
-/// Resolves a name, or refuses it if any address is not public. The error is that of an unknown
-/// name, so that names of an internal DNS are not disclosed. Only names that are always local (RFC
-/// 6761) are reported as not public.
+/// Resolves a name. Fails if any of its addresses is not public, with the error of an unknown name, so
+/// that names of an internal DNS are not disclosed. Only names that are always local (RFC 6761) are
+/// reported as not public.
 pub async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
     if host == "localhost" || host.ends_with(".localhost") {
         return Err(FetchError::NotPublic);
     }
-    // The dot keeps the resolver from trying the machine's own search domains.
+    // The trailing dot prevents the resolver from trying the machine's search domains.
     let name = if host.contains('.') { format!("{host}.") } else { host.to_owned() };
     let found = tokio::net::lookup_host((name, port)).await;
     public_only(found.map_err(|_| FetchError::Unresolvable)?.collect())

@@ -1,7 +1,7 @@
-//! Fetches the home pages of third-party sites without giving access to private networks (SSRF).
-//! Customers name the host, so name, addresses and response are untrusted. Only `https://{host}/`
-//! on port 443 is requested. A name is resolved once, refused if any address is not public, and
-//! connected to at a checked address.
+//! Fetches home pages of third-party sites, and documents of apps, without giving access to private networks
+//! (SSRF). Customers name the host, so name, addresses and response are untrusted. Of a site, only
+//! `https://{host}/` and the target of a redirect on that host are requested, on port 443. A name is resolved
+//! once, and refused if any of its addresses is not public; the connection is made to a verified address.
 
 pub mod content;
 pub mod failure;
@@ -29,11 +29,11 @@ pub use self::guard::BadCertificates;
 use self::guard::{Guard, classify};
 use crate::config::InstallCheckConfig;
 
-/// From the DNS lookup to the last byte, without the wait for a permit, which the site does not cause.
+/// Timeout from the DNS lookup to the last byte. It excludes the wait for a permit, which the site does not cause.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Concurrent fetches of a node: each may hold a page of [`MAX_PAGE`] in memory.
+/// Maximum number of concurrent fetches of a node: each may keep a page of [`MAX_PAGE`] in memory.
 const MAX_AT_ONCE: usize = 64;
 const USER_AGENT: &str = "Mozilla/5.0 (compatible; Assent install check)";
 
@@ -64,7 +64,7 @@ impl GuardedFetch {
         })
     }
 
-    /// The page at `https://{host}/`, or the target of one redirect on the same host, with or
+    /// The page at `https://{host}/`, or the target of a single redirect to the same host, with or
     /// without `www.`. Fails unless the status is 200.
     pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
         let Ok(Ok(_permit)) = timeout(PERMIT_TIMEOUT, self.permits.acquire()).await else {
@@ -76,7 +76,7 @@ impl GuardedFetch {
         understood(response, deadline).await
     }
 
-    /// A JSON document at an address. Redirects, other statuses than 200 and more bytes than `most` are errors.
+    /// A JSON document at an address. Redirects, statuses other than 200 and more than `most` bytes are errors.
     pub async fn document(&self, url: &Url, most: usize) -> Result<Vec<u8>, FetchError> {
         let Ok(Ok(_permit)) = timeout(PERMIT_TIMEOUT, self.permits.acquire()).await else {
             return Err(FetchError::Busy);

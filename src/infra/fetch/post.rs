@@ -13,12 +13,12 @@ use super::failure::FetchError;
 use super::guard::{BadCertificates, Guard, classify};
 use crate::config::WebhookConfig;
 
-/// From the start of a post to the head of its response.
+/// Timeout from the start of a post to the head of its response.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// For the body after the head of the response has arrived: it is only displayed to people.
+/// Timeout for the body of the response, after its head has arrived. The body is only displayed to people.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of bytes read of a response, so that its connection can be reused.
+/// Maximum number of bytes read from a response. A response is read to its end so that its connection can be reused.
 const MAX_ANSWER: usize = 64 << 10;
 const KEPT: usize = 1 << 10;
 const USER_AGENT: &str = "Assent webhooks";
@@ -35,7 +35,7 @@ pub struct GuardedPost {
     pub total_timeout: Duration,
 }
 
-/// A server whose addresses were checked. It keeps its connections open for the next post.
+/// A server whose addresses were checked. Connections to it are kept open for the next post.
 #[derive(Clone)]
 pub struct Destination {
     client: Client,
@@ -60,7 +60,7 @@ impl GuardedPost {
 }
 
 impl Destination {
-    /// Any response counts, including a redirect; fails only without a response.
+    /// Posts a body. Any response counts as a reply, including a redirect; fails only without a response.
     pub async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Reply, FetchError> {
         let deadline = Instant::now() + self.total_timeout;
         let sending = self.client.post(self.url.clone()).headers(headers).body(body).send();

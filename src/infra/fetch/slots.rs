@@ -1,6 +1,6 @@
 //! Limits the fetches that an account may cause, so that it cannot overload a site or use up the permits.
-//! Counted per node: [`AT_A_TIME`] concurrent fetches, and [`AT_ONCE`] in succession, then one every
-//! [`THEN_ONE_EVERY`], which `RATE_LIMITS=off` lifts.
+//! Counted per node: [`AT_A_TIME`] concurrent fetches, and a rate limit with a burst of [`AT_ONCE`], then one
+//! fetch every [`THEN_ONE_EVERY`]. `RATE_LIMITS=off` disables the rate limit only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
-/// Out of the permits of the node for all accounts ([`crate::infra::fetch`]).
+/// Maximum for one account, out of the permits that all accounts share ([`crate::infra::fetch`]).
 const AT_A_TIME: usize = 4;
 const AT_ONCE: i32 = 30;
 const THEN_ONE_EVERY: Duration = Duration::seconds(5);
@@ -43,8 +43,8 @@ impl FetchSlots {
         Self { clock, is_rate_limited, accounts: Arc::default() }
     }
 
-    /// Takes a permit, or fails with `too many requests` without waiting: the delay would not
-    /// depend on the site.
+    /// Takes a permit, or fails with `too many requests` without waiting, because a delay would not be
+    /// caused by the site.
     pub fn take(&self, account: &str) -> Result<FetchSlot> {
         let now = self.clock.now();
         let mut accounts = lock(&self.accounts);
@@ -72,7 +72,7 @@ impl RecentFetches {
             return Ok(permit);
         }
         let furthest = now + THEN_ONE_EVERY * AT_ONCE;
-        // Only setting back the clock leads beyond this, and that must not lock anybody out.
+        // A later time than `furthest` is due to a clock that was set back, which must not lock out the account.
         self.settled_at = self.settled_at.clamp(now, furthest);
         let settled_at = self.settled_at + THEN_ONE_EVERY;
         if settled_at > furthest {

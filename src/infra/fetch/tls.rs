@@ -40,8 +40,8 @@ pub enum TlsFault {
 }
 
 impl TlsFault {
-    /// The TLS fault of a failed request; `None` for others. An I/O error wraps the TLS error
-    /// outside `source`.
+    /// The TLS fault behind the error of a request; `None` for other errors. An I/O error wraps the TLS
+    /// error without returning it from `source`.
     pub fn behind(error: &(dyn StdError + 'static)) -> Option<Self> {
         if let Some(error) = error.downcast_ref::<Error>() {
             return Some(Self::of(error));
@@ -81,7 +81,7 @@ impl TlsFault {
     }
 }
 
-/// Verifies like rustls. For a chain without a trusted root it also finds out where the chain ends.
+/// Verifies like rustls. For a chain without a trusted root, it also determines the reason.
 #[derive(Debug)]
 pub struct ExplainingVerifier {
     pub inner: Arc<WebPkiServerVerifier>,
@@ -169,12 +169,12 @@ fn is_self_signed(
     is_named_so && is_signed_so
 }
 
-/// The fault at the end of the chain sent by a server; `None` for a certificate that cannot be parsed.
+/// The fault at the end of the chain that a server sent; `None` if its certificate cannot be parsed.
 fn end_of_chain(leaf: &CertificateDer<'_>, sent: &[CertificateDer<'_>]) -> Option<TlsFault> {
     let leaf = EndEntityCert::try_from(leaf).ok()?;
     let sent = sent.iter().filter_map(|der| EndEntityCert::try_from(der).ok()).collect::<Vec<_>>();
     let mut last = &leaf;
-    // At most as many certificates as were sent; bounds the loop if they refer to each other in a circle.
+    // At most as many certificates as were sent, so that the loop ends if they name each other in a circle.
     for _ in 0..=sent.len() {
         match sent.iter().find(|issuer| issuer.subject() == last.issuer()) {
             None => return Some(TlsFault::IncompleteChain),

@@ -1,10 +1,10 @@
 //! Fair sharing of a node: limits the rate of one account's visitors while other accounts have visitors too.
-//! An account's visitors may read 1,000 times a second from a node and write 500 times, 100 of them at once.
+//! An account's visitors may send 1,000 reads and 500 writes per second to a node, with bursts of 100.
 //! Faster requests are delayed for at most a second; one that would wait longer fails with `too many
 //! requests` after that second, because a client that is refused at once retries at once. The delay is
 //! bounded because a choice must still be stored before its deadline, and each waiting request holds a
-//! connection. An account that was alone on the node for ten seconds is not limited. `RATE_LIMITS=off`
-//! switches this off as well.
+//! connection. An account whose visitors were the only ones on the node for ten seconds is not limited.
+//! `RATE_LIMITS=off` disables this limit as well.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::types::ids::AccountId;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RateConfig {
-    /// Interval between requests, in the order of [`OperationKind`].
+    /// Interval between requests, in the order of [`OperationKind`]. All times are in microseconds.
     pub every: [u64; 2],
-    /// Burst size: requests that may arrive at once without waiting.
+    /// Burst size: the number of simultaneous requests that are not delayed.
     pub at_once: NonZeroU64,
     pub max_wait: u64,
-    /// An account that has been the only one for this duration does not wait.
+    /// Requests of an account that has been the only active one for this duration are not delayed.
     pub alone: u64,
 }
 
@@ -37,7 +37,7 @@ impl Default for RateConfig {
     }
 }
 
-/// Maximum number of tracked accounts; an evicted account starts afresh.
+/// Maximum number of tracked accounts; the rate of an evicted account is counted from zero again.
 const KEPT: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +78,7 @@ impl AccountRates {
         taken.map(|_| ())
     }
 
-    /// Returns the microseconds until the account's next slot; zero for an account that is alone.
+    /// Returns the delay in microseconds; zero for an account that is the only active one.
     async fn take(
         &self,
         config: RateConfig,
@@ -102,16 +102,16 @@ impl AccountRates {
 
 #[derive(Debug, Default)]
 struct ActiveTenants {
-    /// The latest account, by the address of its limiter, which is the last to be evicted from memory.
+    /// The account of the latest request, named by the address of its throttles, which the cache evicts last.
     latest: AtomicUsize,
     changed: AtomicU64,
 }
 
 impl ActiveTenants {
-    /// Records the account, and returns whether it has been the only one for this duration.
+    /// Records a request of the account, and returns whether it has been the only one for the duration `long`.
     fn is_alone(&self, account: usize, now: u64, long: u64) -> bool {
         if self.latest.load(Ordering::Acquire) != account {
-            // In this order, so that no reader pairs the new account with the time of the previous one.
+            // Stored in this order, so that no reader combines the new account with the time of the previous one.
             self.changed.store(now, Ordering::Relaxed);
             self.latest.store(account, Ordering::Release);
         }
@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(waits(&throttle, kind, 0, 100), [0; 100]);
             let late = waits(&throttle, kind, 0, 500);
             assert_eq!((late[0], late[1], late[499]), (every, 2 * every, 500 * every));
-            // Other accounts are not affected, and later this one has its burst of a hundred again.
+            // Other accounts are not affected, and the full burst is available again later.
             assert_eq!(waits(&TenantThrottle::default(), kind, 0, 100), [0; 100]);
             assert_eq!(waits(&throttle, kind, 2 * SECOND, 100), [0; 100]);
         }

@@ -14,8 +14,8 @@ impl Net {
         self.0.prefix_len() == 48
     }
 
-    /// A SHA-256 that is hashed again with the limit's name. A hash of an address alone can be
-    /// reversed by trying all.
+    /// The SHA-256 of the network. It must be hashed again with other data before it is stored, because
+    /// a hash of an address alone can be reversed by trying all addresses.
     pub fn digest(self) -> [u8; 32] {
         Sha256::digest(self.0.to_string()).into()
     }

@@ -1,5 +1,5 @@
-//! The limit of concurrent exports per account and node, so that slow readers cannot hold its memory.
-//! It applies regardless of `RATE_LIMITS`. The stream owns the permit.
+//! The limit of concurrent exports per account and node, so that slow readers cannot use up its memory.
+//! It applies regardless of `RATE_LIMITS`. The stream of an export owns the permit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

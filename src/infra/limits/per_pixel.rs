@@ -1,17 +1,17 @@
-//! Limits per pixel on visitors' writes from any sender, so that a flood at one site cannot deny the service
-//! to the others.
+//! Limits per pixel on the writes of all its visitors together, so that a flood of requests for one site
+//! cannot deny the service to other sites.
 //!
-//! Counted per node, in memory, for choices that would be stored. A site with a thousand new visitors a
-//! second stays below the limits with a single node of its own (see `account_rate`):
+//! Counted per node, in memory, for choices that would be stored. A site with a thousand new visitors per
+//! second stays below the limits even if a single node serves only this site (see `account_rate`):
 //!
-//! | what | at once | then a second |
+//! | write | burst | then per second |
 //! | --- | --- | --- |
 //! | acceptances | 20,000 | 2,000 |
-//! | declines and withdrawals, which are the last to be refused | 40,000 | 4,000 |
-//! | shown popups; more are not counted | 20,000 | 2,000 |
-//! | requests for erasure | 100 | 10 |
+//! | declines and withdrawals, so that they are refused last | 40,000 | 4,000 |
+//! | impressions; further ones are not counted | 20,000 | 2,000 |
+//! | erasure requests | 100 | 10 |
 //!
-//! `RATE_LIMITS=off` switches these off, like the limits per client.
+//! `RATE_LIMITS=off` disables these limits, like the limits per client.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ impl PixelLimits {
         })
     }
 
-    /// Logs a flooded pixel, once a minute so that the log is not flooded too.
+    /// Logs a pixel whose limit is exceeded, at most once a minute so that the log is not flooded too.
     fn log_flood(&self, pixel_id: &PixelId) {
         let minute = self.clock.now().as_secs() / 60;
         if self.logged_minute.swap(minute, Ordering::Relaxed) != minute {

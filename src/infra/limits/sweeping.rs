@@ -1,4 +1,4 @@
-//! Removal of full buckets, which bounds the memory to recently active keys.
+//! Removal of full buckets, so that memory is only used for recently active keys.
 
 use std::hash::Hash;
 

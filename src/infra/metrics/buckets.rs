@@ -1,8 +1,8 @@
-/// Seconds, from half a millisecond to the time at which clients give up.
+/// Bounds in seconds, from half a millisecond to the timeout of clients.
 pub const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Counts, up to a full batch of receipts.
+/// Bounds of counts, up to a full batch of receipts.
 pub const SIZES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use super::buckets::SECONDS;
 
 #[derive(Clone, Debug)]
 pub struct LogMetrics {
-    /// Entries, as last seen by this node.
+    /// Number of entries, as last read by this node.
     pub size: Gauge,
-    /// From finding pending entries until they are in the log and signed.
+    /// Duration from finding pending entries until they are in the log and signed.
     pub appending: Histogram,
     /// Whether this node appends nothing because the database is behind the signed checkpoint: 1 or 0.
     pub stopped: Gauge,
@@ -74,7 +74,7 @@ impl LogMetrics {
         self.failures.get_or_create_owned(&[("witness", witness.to_owned())])
     }
 
-    /// Exposes a witness before its first cosignature.
+    /// Makes the metrics of a witness appear before its first cosignature.
     pub fn expect_witness(&self, witness: &str) {
         self.cosigned(witness).set(0);
         self.failures(witness).inc_by(0);

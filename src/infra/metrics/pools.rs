@@ -15,7 +15,7 @@ impl Pools {
     }
 }
 
-/// The derived `Debug` of a pool would show its settings.
+/// Not derived, because the `Debug` of a pool shows its connection settings.
 impl fmt::Debug for Pools {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Pools").field(&self.0.len()).finish()

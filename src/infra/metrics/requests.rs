@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::buckets::SECONDS;
 
-/// The statuses that the service returns; others are looked up under a lock.
+/// The statuses that the service returns. Counters of other statuses are looked up under a lock.
 const STATUSES: [u16; 22] = [
     200, 201, 202, 204, 302, 303, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 413, 422, 429,
     500, 502, 503,
@@ -60,7 +60,7 @@ impl RequestMetrics {
     }
 }
 
-/// The metrics of one route, looked up only once. They appear in a scrape after
+/// The metrics of one route, each looked up only once. They appear in a scrape after
 /// the route's first request.
 #[derive(Debug)]
 pub struct RouteMetrics {

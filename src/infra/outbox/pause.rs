@@ -4,8 +4,8 @@ use rand::RngExt;
 const FIRST: Duration = Duration::minutes(1);
 const LONGEST: Duration = Duration::hours(1);
 
-/// A minute, doubled after each further attempt, an hour at most; with random jitter up to a fifth,
-/// so that mails which failed together are not retried together.
+/// Exponential backoff from a minute to an hour, with random jitter of up to a fifth, so that mails
+/// which failed together are not retried together.
 pub fn after(attempts: i32) -> Duration {
     let doublings = attempts.clamp(1, 7) - 1;
     let pause = (FIRST * (1 << doublings)).min(LONGEST);

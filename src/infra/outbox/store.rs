@@ -31,7 +31,7 @@ pub async fn insert_mail(
     Ok(())
 }
 
-/// Claims the mail that has been due the longest, of the kinds that this version knows, except those given.
+/// Claims the mail that has been due for longest, except the given ones and those of kinds unknown to this version.
 pub async fn claim_due(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -125,7 +125,7 @@ pub async fn delete_given_up(connection: &mut PgConnection, now: DateTime<Utc>) 
     Ok(deleted.rows_affected())
 }
 
-/// Whether a newer mail of these kinds to the account may still be refused, and has certainly not arrived.
+/// Whether the account has a newer pending mail of these kinds that has certainly not arrived yet.
 pub async fn has_newer_undecided(
     connection: &mut PgConnection,
     mail: &ClaimedMail,

@@ -5,10 +5,10 @@
 //!
 //! 1. A connection is used only if its server takes writes ([`ServerWatch::admit`]). A server in recovery
 //!    or with read-only transactions counts as an outage. A read replica is exempt from this rule.
-//! 2. A new connection checks the address every second, and whenever an error suggests a change
+//! 2. The address is checked with a new connection every second, and whenever an error suggests a change
 //!    ([`ServerWatch::confirm`]). If the address leads to another server, or to one that was restarted or
 //!    no longer takes writes, the generation changes: all older connections are closed, including those
-//!    that wait for an answer from another server, and their answers are discarded.
+//!    that wait for a response of a former server, and their responses are discarded.
 //! 3. No connection to another server is admitted before the generation has changed. A node therefore
 //!    never writes to the new server while it reads from the old one.
 //! 4. A kept connection is used only while the address is confirmed to lead to its server
@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 const PERIOD: Duration = Duration::from_secs(1);
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
 const CONFIRMED_FOR: Duration = Duration::from_secs(5);
-/// For this long after a change, pooled connections are checked before use: one may lead to the old server.
+/// Duration after a change in which pooled connections are checked before use: one may lead to the old server.
 const UNCERTAIN: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -59,7 +59,7 @@ pub struct ServerWatch {
     role: Role,
     generation: watch::Sender<u64>,
     known: Mutex<Known>,
-    /// Locked while the address is checked; holds the time at which the last check began.
+    /// Locked while the address is checked; contains the time at which the latest check began.
     confirming: AsyncMutex<Option<Instant>>,
     doubt: Notify,
 }
@@ -91,7 +91,7 @@ impl ServerWatch {
         &self.options
     }
 
-    /// The current generation. Connections of an earlier one must not be used any more.
+    /// The current generation. Connections of an earlier generation must not be used any more.
     pub fn generation(&self) -> u64 {
         *self.generation.borrow()
     }
@@ -110,7 +110,7 @@ impl ServerWatch {
         self.known().changed_at.is_some_and(|changed_at| age >= changed_at.elapsed())
     }
 
-    /// Whether the last change is so recent that the age of a connection does not decide.
+    /// Whether the latest change is so recent that a connection's age does not show which server it leads to.
     pub fn is_uncertain(&self) -> bool {
         self.known().changed_at.is_some_and(|changed_at| changed_at.elapsed() < UNCERTAIN)
     }
@@ -144,7 +144,7 @@ impl ServerWatch {
         self.known().is_distributed
     }
 
-    /// Checks which server the address leads to, unless another check has begun since.
+    /// Checks which server the address leads to, unless another check has begun since this call.
     pub async fn confirm(&self) {
         let asked_at = Instant::now();
         let mut begun_at = self.confirming.lock().await;
@@ -169,14 +169,14 @@ impl ServerWatch {
         }
     }
 
-    /// Records that the server is full. The error does not identify the server, so it confirms nothing.
+    /// Records that the server accepts no more connections. This does not confirm that it is the known server.
     fn note_full(&self) {
         if !std::mem::replace(&mut self.known().is_full, true) {
             tracing::warn!("the database accepts no more connections (max_connections)");
         }
     }
 
-    /// Whether the last check failed for lack of a connection, and the confirmation is about to expire.
+    /// Whether the latest check failed because the server was full, and the confirmation will soon expire.
     fn needs_room(&self) -> bool {
         let known = self.known();
         let is_recent = |at: Instant| at.elapsed() < CONFIRMED_FOR / 2;
@@ -292,7 +292,7 @@ pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
     timeout(PING_TIMEOUT, question).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
-/// Rejects data of a transaction that could not have written, because a demoted server may return stale data.
+/// Fails for data that were read in a read-only transaction, because a demoted server may return stale data.
 pub fn require_writable(is_writable: bool) -> Result<()> {
     match is_writable {
         true => Ok(()),

@@ -13,9 +13,9 @@ use sqlx::{PgConnection, raw_sql};
 /// - `synchronous_commit`: an acknowledged choice is durable.
 /// - Waiting for locks is normal, and `statement_timeout` bounds it. Idle connections are kept on
 ///   purpose.
-/// - JIT compilation costs more than it saves: a third of a second when counting a million choices of 30
-///   days.
-/// - The keepalives let PostgreSQL detect a dead node early and release its locks.
+/// - JIT compilation costs more time than it saves: a third of a second when counting a million choices of
+///   30 days.
+/// - With the keepalives, PostgreSQL detects a dead node early and releases its locks.
 const FIXED: &str = "
     SET default_transaction_deferrable = off;
     SET synchronous_commit = on;
@@ -43,8 +43,8 @@ const FIXED: &str = "
 ///
 /// - `transaction_timeout` exists since PostgreSQL 17.
 /// - Any `session_replication_role` other than `origin` disables the triggers that keep contacts and
-///   counts consistent. Only a superuser may change it; for other roles this fails, and so does the
-///   connection.
+///   counts consistent. Only a superuser may change it; for other roles the change fails, and with it
+///   the connection.
 /// - `search_path` may name another schema than `public`. The schema that contains the migrations table
 ///   is put first, so that no other schema shadows its tables or receives new ones.
 const CONDITIONAL: &str = "
@@ -60,7 +60,7 @@ const CONDITIONAL: &str = "
                 COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
             AND nspname IS DISTINCT FROM current_schema()";
 
-/// Sets a time limit, and an isolation level that a standby accepts, before the first `SELECT`.
+/// Sets the statement timeout, and an isolation level that a standby accepts, before the first `SELECT`.
 pub async fn make_readable(
     connection: &mut PgConnection,
     statement_timeout: Duration,
@@ -71,8 +71,8 @@ pub async fn make_readable(
     Ok(())
 }
 
-/// Applies all settings: as statements, because poolers reject them as start-up parameters, and in
-/// several queries, because a setting takes effect with the next query.
+/// Applies all settings with statements, because poolers reject them as start-up parameters, and in
+/// several queries, because a setting takes effect only for the next query.
 pub async fn set_up(
     connection: &mut PgConnection,
     statement_timeout: Duration,

@@ -1,5 +1,5 @@
-//! Closes connections to a server that hangs. sqlx waits for an answer without a limit, and a
-//! frozen or lost server never sends one. sqlx does not expose the socket of a connection, so it is
+//! Closes connections to a server that hangs. sqlx waits for a response without a timeout, and a frozen
+//! or lost server never sends one. sqlx does not expose the socket of a connection, so the socket is
 //! found among the process's file descriptors.
 
 use std::collections::HashSet;
@@ -74,7 +74,7 @@ fn local(descriptor: RawFd) -> Option<SocketAddr> {
     address_of(&getsockname::<SockaddrStorage>(descriptor).ok()?)
 }
 
-/// Removes the scope, which resolved addresses do not have.
+/// Converts an address, without its IPv6 scope, which resolved addresses do not have.
 fn address_of(found: &SockaddrStorage) -> Option<SocketAddr> {
     if let Some(v4) = found.as_sockaddr_in() {
         return Some(SocketAddr::from((v4.ip(), v4.port())));

@@ -125,9 +125,9 @@ async fn require_version_and_encoding(connection: &mut PgConnection) -> Result<(
     }
 }
 
-/// Refuses poolers in transaction or statement mode, where settings, prepared statements, `LISTEN`
-/// and session locks would leak to other clients. With one, two clients see the same session, or
-/// one client sees several. If no second connection can be opened, no session is shared.
+/// Fails with a pooler in transaction or statement mode, where settings, prepared statements, `LISTEN`
+/// and session locks would leak to other clients. With such a pooler, two clients see the same session,
+/// or one client sees several. If no second connection can be opened, sessions count as not shared.
 async fn require_session(
     options: &PgConnectOptions,
     first: &mut PgConnection,
@@ -150,14 +150,14 @@ async fn require_session(
     if is_shared { Err(StartError::SharedByPooler) } else { Ok(()) }
 }
 
-/// The session's process id, and the server's start time; not prepared: poolers mix prepared ones up.
+/// The session's process id and the server's start time. Not prepared, because poolers mix up prepared statements.
 async fn session_of(connection: &mut PgConnection) -> sqlx::Result<(i32, String)> {
     let question = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
     let row = raw_sql(question).fetch_one(connection).await?;
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
-/// Identifies the database system; `None` where the role may not read it.
+/// The identifier of the database system; `None` if the role may not read it.
 async fn system_of(connection: &mut PgConnection) -> Option<i64> {
     let question = query_scalar!("SELECT system_identifier AS \"id!\" FROM pg_control_system()");
     question.fetch_one(connection).await.ok()

@@ -21,7 +21,7 @@ struct Probed {
 }
 
 impl WriteProbe {
-    /// Whether a write succeeds now, or did within the last second.
+    /// Whether the database takes writes, according to a test write at most a second ago.
     pub async fn succeeds(&self, pool: &PgPool, clock: &Clock) -> bool {
         let mut last = self.last.lock().await;
         if let Some(probed) = last.as_ref().filter(|probed| probed.at.elapsed() < PERIOD) {
@@ -35,7 +35,7 @@ impl WriteProbe {
     }
 }
 
-/// A single autocommitted statement: a timeout leaves no open transaction behind.
+/// Writes with a single autocommitted statement, so that a timeout leaves no open transaction.
 async fn write(pool: &PgPool, clock: &Clock) -> Result<()> {
     let done = query!(
         "INSERT INTO write_probe (written_at) VALUES ($1)

@@ -1,6 +1,6 @@
 //! One SMTP transaction on its own connection. Lettre's transports do not report whether the server
-//! may have accepted the mail. Therefore the commands are sent individually: before `DATA` is
-//! accepted a failed mail certainly never arrives; after that only the server knows.
+//! may have accepted the mail. Therefore the commands are sent individually: before `DATA` is accepted,
+//! a failed mail certainly does not arrive; after that, it may have arrived.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::error::MailError;
 use super::server::SmtpServer;
 
-/// For QUIT, which no caller waits for.
+/// Timeout of QUIT, for which no caller waits.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Delivers a mail to the server within `limit`, whatever the server does.
+/// Delivers a mail to the server. Takes at most `limit`, even if the server hangs.
 pub async fn hand_over(
     server: &SmtpServer,
     message: &Message,
@@ -76,7 +76,7 @@ async fn connect(server: &SmtpServer) -> Result<AsyncSmtpConnection, MailError> 
     Ok(connection)
 }
 
-/// Domains are ASCII, so SMTPUTF8 (RFC 6531) is for local parts only; 8BITMIME (RFC 6152) for text.
+/// The parameters of `MAIL`: SMTPUTF8 (RFC 6531) for non-ASCII local parts, 8BITMIME (RFC 6152) for non-ASCII text.
 fn mail_parameters(
     connection: &AsyncSmtpConnection,
     envelope: &Envelope,

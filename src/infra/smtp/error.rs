@@ -29,7 +29,7 @@ pub enum MailError {
 }
 
 impl MailError {
-    /// Whether it is unknown if the mail arrives. With every other error it certainly does not.
+    /// Whether the mail may have arrived nevertheless. With every other error it certainly has not.
     pub fn may_have_arrived(&self) -> bool {
         matches!(self, Self::Unanswered)
     }

@@ -58,7 +58,7 @@ impl Mailer {
         self.metrics.count(template, "skipped");
     }
 
-    /// Renders `mail/{template}` and delivers it. Takes at most `send_timeout`, whatever the server does.
+    /// Renders `mail/{template}` and delivers it. Takes at most `send_timeout`, even if the server hangs.
     pub async fn send(
         &self,
         message_id: Uuid,
@@ -89,7 +89,7 @@ impl Mailer {
         rendered: &RenderedMail,
     ) -> Result<Message, MailError> {
         let Texts { subject, text, html } = rendered.texts(template)?;
-        // Passed explicitly instead of read back from the headers, which lose quoted local parts.
+        // The envelope is passed explicitly, because one made from the headers loses quoted local parts.
         let to = with_ascii_domain(&rendered.to).ok_or(AddressError::InvalidDomain)?;
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()])?;
         let mut builder = Message::builder();
@@ -131,7 +131,7 @@ fn default_sender(own_host: Option<&Host>) -> Mailbox {
     Mailbox::new(Some("Assent".to_owned()), address)
 }
 
-/// The sender of every mail. It must be accepted by servers without SMTPUTF8.
+/// The sender of every mail. Fails for an address that servers without SMTPUTF8 refuse.
 fn deliverable_sender(sender: &Mailbox) -> Result<Mailbox, MailError> {
     let address = with_ascii_domain(&sender.email).ok_or(MailError::Sender)?;
     if !address.user().is_ascii() {

@@ -13,7 +13,7 @@ pub struct Notice {
     pub facts: Vec<(Message, Message)>,
     pub sections: Vec<NoticeSection>,
     pub link: Option<NoticeLink>,
-    /// The account that it concerns, and its display name if it has one.
+    /// The account that the notice concerns, and the account's display name if it has one.
     pub account_id: Option<String>,
     pub account_name: Option<String>,
     pub unsubscribe_url: Option<String>,

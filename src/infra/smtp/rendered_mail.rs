@@ -1,4 +1,4 @@
-//! Mails whose texts are made when they are sent, in the language and time zone of their reader.
+//! Mails whose texts are rendered when they are sent, in the language and time zone of the recipient.
 
 use chrono_tz::Tz;
 use lettre::Address;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::infra::templates::language::{self, Language};
 use crate::infra::templates::message::Message;
 
-/// How the reader of a mail reads.
+/// The language and the time zone of a mail's recipient.
 #[derive(Clone, Copy)]
 pub struct Recipient {
     pub language: &'static Language,
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Recipient {
 pub struct RenderedMail {
     pub to: Address,
     pub subject: Message,
-    /// The values of the template, among them messages.
+    /// The values of the template, which may contain messages.
     pub values: Value,
     pub recipient: Recipient,
     /// The one-click unsubscribe address (RFC 8058), if there is one.

@@ -39,7 +39,7 @@ impl SmtpServer {
     }
 }
 
-/// The public name if fully qualified, else the machine's: relays refuse others (RFC 5321, 4.1.4).
+/// The public name if it is fully qualified, else the machine's name: relays refuse other names (RFC 5321, 4.1.4).
 fn default_name(own_host: Option<&Host>) -> ClientId {
     match own_host {
         Some(Host::Domain(domain)) if !domain.contains('.') => {}

@@ -14,7 +14,7 @@ pub(super) struct Texts {
 }
 
 impl RenderedMail {
-    /// The texts in the language of the recipient, or in English if they cannot be made in it.
+    /// The texts in the language of the recipient, or in English if rendering in that language fails.
     pub(super) fn texts(&self, template: &str) -> tera::Result<Texts> {
         let language = self.recipient.language;
         let texts = self.texts_in(language, template);

@@ -1,5 +1,5 @@
-//! Translations of our own texts, in the PO format of gettext: `templates/locales/*.po`. `polib` would not make this
-//! shorter: it adds plural forms and metadata, which these catalogues do not have.
+//! Translations of our own texts, in the PO format of gettext: `templates/locales/*.po`. The crate `polib` would not
+//! make this code shorter: it adds plural forms and metadata, which these catalogues do not have.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ enum Keyword {
     Text,
 }
 
-/// The entries of a catalogue in their order. Comments, which begin with `#`, are for translators.
+/// The entries of a catalogue, in order. Comments, which begin with `#`, are for translators and are skipped.
 pub fn entries(po: &str) -> Vec<Entry> {
     let mut entries = Vec::<Entry>::new();
     let mut keyword = Keyword::Text;
@@ -85,7 +85,7 @@ impl Catalogue {
         self.0.get(id).map(String::as_str)
     }
 
-    /// The translation of a text in one template or one use, else the one of the text everywhere.
+    /// The translation of a text in a context (a template or a use), or else its translation without a context.
     pub fn find_in(&self, context: &str, id: &str) -> Option<&str> {
         self.0.get(&key(context, id)).map(String::as_str).or_else(|| self.find(id))
     }

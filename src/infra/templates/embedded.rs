@@ -1,8 +1,8 @@
-//! The files of `templates/`, and which engine reads each.
+//! The files of `templates/`, and the engine that parses each of them.
 
 pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
-/// Pages in English: documents for developers and the demo; and those whose texts come from the 39 languages of the popup.
+/// Pages without translations: documents for developers, the demo, and pages with texts of the popup's 39 languages.
 const NOT_TRANSLATED: [&str; 14] = [
     "pages/demo.html",
     "pages/demo_preview.html",
@@ -50,7 +50,7 @@ pub fn mails() -> impl Iterator<Item = (&'static str, &'static str)> {
     EMBEDDED.iter().copied().filter(|(name, _)| name.starts_with(MAILS))
 }
 
-/// Whether every catalogue translates a page, or what pages are made of.
+/// Whether every catalogue translates this template, which is a page or a part of pages.
 pub fn is_translated(name: &str) -> bool {
     part_of(name) == Part::Page && !NOT_TRANSLATED.contains(&name)
 }

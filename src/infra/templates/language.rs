@@ -1,5 +1,5 @@
 //! The languages of our own pages and mails: English, and those that have a catalogue in `templates/locales/`. The
-//! templates of a language are made at its first use, so that nobody pays for a language that nobody reads.
+//! templates of a language are parsed at its first use, so that unused languages take neither time nor memory.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -16,13 +16,13 @@ use crate::types::locales::best_of;
 
 const FOLDER: &str = "locales/";
 const ENGLISH: &str = "en";
-/// The line of a catalogue's header with the language's name for itself.
+/// The beginning of the line in a catalogue's header that contains the language's own name, such as `Deutsch`.
 const NAME: &str = "\"X-Language-Name: ";
 
 pub struct Language {
     /// BCP 47 tag.
     pub tag: &'static str,
-    /// The language's name for itself.
+    /// The language's own name, such as `Deutsch`.
     pub name: &'static str,
     po: &'static str,
     catalogue: OnceLock<Catalogue>,
@@ -115,7 +115,7 @@ impl Language {
         self.mails.get_or_init(|| self.make_mails()).render(name, context)
     }
 
-    /// A mail is never missing: a template whose translation is invalid stays in English.
+    /// Parses the templates of mails. An invalid translation is replaced with the English template, so no mail fails.
     fn make_mails(&'static self) -> Tera {
         let (mut tera, catalogue) = (Tera::default(), self.catalogue());
         for (name, source) in mails() {
@@ -131,7 +131,7 @@ impl Language {
     }
 }
 
-/// The ranges of the texts in a template of HTML or of plain text.
+/// The ranges of the translatable texts in a template of HTML or of plain text.
 pub fn texts_of(name: &str, source: &str) -> Vec<Range<usize>> {
     if name.ends_with(".txt") { paragraphs(source) } else { segments(source) }
 }

@@ -1,4 +1,4 @@
-//! Messages as text in a language and a time zone.
+//! Conversion of messages to text in a language and a time zone.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use tera::{Context, Tera};
 use super::catalogue::Catalogue;
 use super::message::{KEY, Message};
 
-/// Forms that catalogues translate like texts: days, moments, a list, and a number with its thousands, its decimals
-/// and its percent sign. Names of months have the context [`MONTH`].
+/// Formats that catalogues translate like texts: dates, times, a list, and a number with its separators and its
+/// percent sign. Names of months have the context [`MONTH`].
 pub const DAY: &str = "%-d %B %Y";
 pub const DAY_AND_MONTH: &str = "%-d %B";
 pub const MINUTE: &str = "%-d %B %Y, %H:%M";
@@ -38,7 +38,7 @@ pub const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Lets templates write whole numbers in the form of a language: `{{ count | number }}`.
+/// Registers a filter for templates that formats whole numbers for a language: `{{ count | number }}`.
 pub fn register_number(tera: &mut Tera, catalogue: &'static Catalogue) {
     let localiser = Localiser { catalogue, time_zone: Tz::UTC };
     let written = move |value: &Value, _: &HashMap<String, Value>| {
@@ -55,7 +55,7 @@ pub struct Localiser<'a> {
 }
 
 impl Localiser<'_> {
-    /// Replaces all messages among the values of a template by their texts.
+    /// Replaces all messages among the values of a template with their texts.
     pub fn localise(&self, value: &mut Value) {
         match value {
             Value::Object(fields) if fields.contains_key(KEY) => {
@@ -113,7 +113,7 @@ impl Localiser<'_> {
         if items.is_empty() { last } else { format!("{}{before_last}{last}", items.join(between)) }
     }
 
-    /// The separator of two items, and the one before the last item.
+    /// The separator between two items of a list, and the one before the last item.
     fn parts_of_list(&self) -> (&str, &str) {
         let form = self.form(LIST);
         let parts = form.split(['{', '}']).filter(|part| !part.is_empty());
@@ -130,7 +130,7 @@ impl Localiser<'_> {
         local.format(&self.day(local.date_naive(), form)).to_string()
     }
 
-    /// A day in one of the forms. What the form says about the time stays.
+    /// A date in one of the formats. Placeholders for the time of day are kept.
     fn day(&self, day: NaiveDate, form: &str) -> String {
         self.form(form)
             .replace("%-d", &day.day().to_string())

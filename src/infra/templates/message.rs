@@ -1,5 +1,5 @@
-//! Texts, times and numbers of the program for people. They become text in the language and time zone of the
-//! reader when a page or mail is rendered.
+//! Texts, times and numbers for people. They become text in the language and time zone of the reader when a
+//! page or mail is rendered.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub enum Message {
     DayAndMonth(NaiveDate),
     /// The name of a month.
     Month(NaiveDate),
-    /// The day of a moment where the reader is.
+    /// The date of a moment in the reader's time zone.
     DayOf(DateTime<Utc>),
     Minute(DateTime<Utc>),
     Second(DateTime<Utc>),
@@ -37,7 +37,7 @@ pub enum Message {
     WholePercent(i64),
 }
 
-/// A text for people. Its argument is a literal: a test reads the source for what must be translated.
+/// A text for people. The argument must be a literal, because a test collects the texts to translate from the source.
 pub const fn tr(text: &'static str) -> Message {
     Message::Text(Cow::Borrowed(text), Vec::new())
 }
@@ -47,7 +47,7 @@ impl Message {
         Self::Plain(text.into())
     }
 
-    /// Gives an expression of the text its value, which may be a message too.
+    /// Adds the value of an expression in the text. The value may be a message too.
     pub fn with(mut self, name: &'static str, value: impl Serialize) -> Self {
         if let Self::Text(_, values) = &mut self {
             let value = serde_json::to_value(value).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The templates of pages, mails, snippets and texts, embedded in the binary. Rocket renders the
-//! page templates in English, [`language`] renders them in other languages, and this module all others. A
+//! The templates of pages, mails, snippets and texts, embedded in the binary. Rocket renders the pages in
+//! English, [`language`] renders pages and mails in other languages, and this module renders all others. A
 //! template's name is its path in `templates/` without `.tera`. Values in templates named `*.html` are escaped.
 
 pub mod catalogue;
@@ -23,8 +23,8 @@ pub use self::language::Language;
 pub use self::localiser::Localiser;
 pub use self::message::{Message, tr};
 
-/// Stands for the address of the service in texts that are made before it is known, or that must not change
-/// where the address contains a placeholder.
+/// Stands for the address of the service in texts that are made before the address is known, or in which
+/// placeholders are replaced that the address might contain.
 pub const STAND_IN: &str = "https://stand-in.invalid";
 
 static IN_ENGLISH: LazyLock<Catalogue> = LazyLock::new(Catalogue::default);
@@ -40,13 +40,13 @@ pub fn add_pages_to(tera: &mut Tera) -> tera::Result<()> {
     tera.add_raw_templates(embedded(Part::Page))
 }
 
-/// The name of a text of a folder of `texts/` in a language, or of the English one if there is no other.
+/// The name of a text in a folder of `texts/` in a language, or of the English text if it is not translated.
 pub fn name_in(language: &Language, folder: &str, file: &str) -> String {
     let own = format!("texts/{folder}/{}/{file}", language.tag);
     if exists(&own) { own } else { format!("texts/{folder}/{file}") }
 }
 
-/// A text where nobody has chosen a language.
+/// The English text of a message, for output without a chosen language.
 pub fn in_english(message: &Message) -> String {
     Localiser { catalogue: &IN_ENGLISH, time_zone: Tz::UTC }.text(message)
 }
@@ -64,7 +64,7 @@ pub fn render_mail(
     if language.is_english() { render(name, context) } else { language.render_mail(name, context) }
 }
 
-/// Markdown whose title is followed by the address of the index of all documents.
+/// Inserts the address of the index of all documents after the title of a Markdown document.
 pub fn with_index(markdown: &str, base_url: &str) -> String {
     let (title, rest) = markdown.split_once('\n').unwrap_or((markdown, ""));
     format!("{title}\n\n> Index of all documents: {base_url}/llms.txt\n{rest}")

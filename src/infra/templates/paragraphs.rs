@@ -1,5 +1,5 @@
-//! The texts of a template of plain text that are translated: its paragraphs. A line of statements only and an
-//! indented line separate them, and the number of a list's item stands before one.
+//! The translatable texts of a plain-text template: its paragraphs. Empty lines, indented lines and lines of
+//! statements only separate them. The number of a list item starts a paragraph, but does not belong to it.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ fn is_statement(line: &str) -> bool {
     line.starts_with("{%") && !line.contains("{{") && outside_of_tera(line).trim().is_empty()
 }
 
-/// The length of the number of a list's item and of the space after it.
+/// The length of the number of a list item, including the space after it.
 fn len_of_number(line: &str) -> usize {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 && line[digits..].starts_with(". ") { digits + 2 } else { 0 }

@@ -1,5 +1,5 @@
-//! The texts of a template that are translated, each with its inline tags and Tera expressions. A text ends
-//! where an element begins or ends that is no part of running text; `translate="no"` leaves an element out.
+//! The translatable texts of an HTML template, each with its inline tags and Tera expressions. A text ends at
+//! the start or the end of any other element. Elements with `translate="no"` are left out.
 
 use std::ops::Range;
 
@@ -35,12 +35,12 @@ pub fn segments(source: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A text as catalogues name it: with single spaces.
+/// The id of a text in catalogues: the text with single spaces.
 pub fn id_of(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The template with the texts at those ranges that are found. The others stay in English.
+/// Replaces the texts at these ranges with their translations. Texts that `find` does not know stay in English.
 pub fn translated(
     source: &str,
     ranges: Vec<Range<usize>>,
@@ -78,7 +78,7 @@ fn collect(source: &str, run: &[Token<'_>], found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The texts of elements without a text between them.
+/// Collects the texts of inline elements that have no text between them.
 fn elements(source: &str, run: &[Token<'_>], found: &mut Vec<Range<usize>>) {
     let (mut depth, mut start, mut is_literal) = (0, 0, false);
     for (at, token) in run.iter().enumerate() {
@@ -119,7 +119,7 @@ fn has_words(run: &[Token<'_>]) -> bool {
     false
 }
 
-/// Whether conditions and elements begin and end inside.
+/// Whether the conditions and elements of a run begin and end in it.
 fn is_balanced(run: &[Token<'_>]) -> bool {
     let (mut conditions, mut tags) = (0_i32, 0_i32);
     for token in run {

@@ -1,17 +1,17 @@
-//! The parts of a template of HTML and Tera, as far as a translation must know them. No library reads both at once:
-//! `html5ever` knows no statements, and the syntax tree of `tera` no tags.
+//! Tokens of templates of HTML and Tera, as far as translation needs them. No library parses both at once: `html5ever`
+//! does not support statements, and the syntax tree of `tera` does not contain tags.
 
-/// Elements inside of running text. All others begin and end a text.
+/// Elements that belong to running text. All other elements separate texts.
 const INLINE: [&str; 24] = [
     "a", "abbr", "b", "bdi", "br", "cite", "code", "del", "em", "i", "ins", "kbd", "mark", "q",
     "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr",
 ];
 const EMPTY: [&str; 2] = ["br", "wbr"];
-/// Elements without a text that can be translated.
+/// Elements without translatable text.
 const OPAQUE: [&str; 5] = ["pre", "script", "style", "svg", "textarea"];
 /// Elements whose text is the same in all languages.
 const LITERAL: [&str; 3] = ["code", "kbd", "samp"];
-/// The same in all languages.
+/// The name of the service, which is the same in all languages.
 const NAME: &str = "Assent";
 /// Statements that can be a part of a text.
 const CONDITIONS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
@@ -25,7 +25,7 @@ pub enum Kind {
     Statement,
     Open,
     Close,
-    /// An element without an end, such as `<br>`.
+    /// An element without an end tag, such as `<br>`.
     Empty,
     /// A tag, a statement or a comment that separates texts.
     Boundary,
@@ -43,18 +43,18 @@ impl<'a> Token<'a> {
         self.at + self.text.len()
     }
 
-    /// The name of the element of a tag.
+    /// The element's name in a tag.
     pub fn name(&self) -> &'a str {
         name_of(self.text)
     }
 
-    /// Whether the content of the element stays as it is.
+    /// Whether the content of the element is not translated.
     pub fn is_literal(&self) -> bool {
         LITERAL.contains(&self.name()) || is_kept(self.text)
     }
 }
 
-/// The tokens of a template, which together are the template.
+/// Splits a template into tokens, which cover it completely.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
     let (mut tokens, mut at) = (Vec::new(), 0);
     while at < source.len() {
@@ -126,7 +126,7 @@ pub fn is_tag(rest: &str) -> bool {
     })
 }
 
-/// The length up to and with `end`.
+/// The length up to and including `end`.
 fn len_to(rest: &str, end: &str) -> usize {
     rest.find(end).map_or(rest.len(), |at| at + end.len())
 }
@@ -165,18 +165,18 @@ fn name_of(tag: &str) -> &str {
     name.split(|end: char| !end.is_ascii_alphanumeric()).next().unwrap_or_default()
 }
 
-/// Whether a block is a part of a tag of the layout, not a text.
+/// Whether a block statement is inside a tag of the layout, so that its content is not text.
 fn begins_attribute(statement: &str) -> bool {
     let name = statement.split_once(" block ").map_or("", |(_, name)| name);
     statement.starts_with("{%") && (name.starts_with("at_") || name.starts_with("body_class"))
 }
 
-/// Whether a tag says that its content is the same in all languages.
+/// Whether a tag declares that its content is not translated.
 fn is_kept(tag: &str) -> bool {
     tag.contains(" translate=\"no\"")
 }
 
-/// The length of an element's content, which may have elements of the same name.
+/// The length of an element's content, which may contain elements of the same name.
 fn len_of_content(rest: &str, name: &str) -> usize {
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let (mut depth, mut at) = (0, 0);

@@ -12,12 +12,12 @@ const HISTORY: u64 = 90;
 pub struct UptimeOfDay {
     pub day: NaiveDate,
     pub minutes: i32,
-    /// The minutes of the day so far, since the history began.
+    /// The number of minutes of the day so far, from the first counted minute of the history.
     pub expected: i64,
 }
 
 impl UptimeOfDay {
-    /// The percentage of minutes, at most 100.
+    /// The percentage of the expected minutes that were counted, at most 100.
     pub fn percent(&self) -> f64 {
         if self.expected <= 0 {
             return 100.0;
@@ -27,7 +27,7 @@ impl UptimeOfDay {
     }
 }
 
-/// Counts the present minute, once for all nodes, and deletes what is older than the history.
+/// Counts the current minute once for all nodes, and deletes days that are older than the history.
 pub async fn count_minute(pool: &PgPool, now: DateTime<Utc>) -> Result<()> {
     let minute = now.with_second(0).and_then(|now| now.with_nanosecond(0)).unwrap_or(now);
     let oldest = now.date_naive().checked_sub_days(Days::new(HISTORY)).unwrap_or_default();

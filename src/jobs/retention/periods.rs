@@ -5,7 +5,7 @@ use crate::contacts::suppressions::import::LONGEST_UPLOAD;
 use crate::webhooks::sending::pauses::RETRY_PERIOD;
 
 const EXPIRED_VERIFICATIONS: Duration = Duration::days(30);
-/// Codes are counted per minute and per UTC day; older counts are irrelevant.
+/// Requests for codes are counted per minute and per UTC day; older counts are not needed.
 const CODE_REQUESTS: Duration = Duration::days(2);
 const IMPORTS: Duration = Duration::days(30);
 const EVENTS: Duration = Duration::days(400);
@@ -16,14 +16,14 @@ const TEST_RECEIPTS: Duration = Duration::days(7);
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
 
 const UNTRIED: Duration = RETRY_PERIOD;
-/// The last attempt of the day may come somewhat over an hour late, when the server is next contacted.
+/// A day, plus the delay of the last attempt, which may be made somewhat over an hour later.
 const UNDELIVERED: Duration = Duration::hours(26);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutoffs {
     pub shown: NaiveDate,
     pub unconfirmed: DateTime<Utc>,
-    /// Receipts recorded before; `None` keeps them permanently.
+    /// Receipts that were recorded before this time; `None` keeps receipts permanently.
     pub receipts: Option<DateTime<Utc>>,
     pub test_receipts: DateTime<Utc>,
     pub verifications: DateTime<Utc>,
@@ -35,7 +35,7 @@ pub struct Cutoffs {
     pub imports: DateTime<Utc>,
     pub uploads: DateTime<Utc>,
     pub untried: DateTime<Utc>,
-    /// Deliveries that have been failing since before, for a paused webhook.
+    /// Deliveries of paused webhooks that have been failing since before this time.
     pub undelivered: DateTime<Utc>,
     pub withdrawn: DateTime<Utc>,
     pub withdrawn_entries: DateTime<Utc>,

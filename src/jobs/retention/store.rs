@@ -90,8 +90,8 @@ pub async fn find_next_pixel_recorded(
     Ok(pixel_id)
 }
 
-/// One statement per answer, because the index on time lists each answer separately. Acceptances come first:
-/// an interrupted run never leaves an acceptance whose withdrawal is deleted.
+/// Selects rows per consent state, because the state precedes the time in the index. Acceptances come first, so
+/// that an interrupted run never leaves an acceptance whose withdrawal is deleted.
 pub async fn delete_receipts(
     connection: &mut PgConnection,
     pixel_id: &str,
@@ -118,9 +118,9 @@ pub async fn delete_receipts(
     Ok(deleted.rows_affected())
 }
 
-/// Deletes accounts that were never confirmed, activated or paid for. Only their age counts: repeated
-/// requests for codes must not keep an address from its owner. The rows are locked before they are
-/// evaluated, so concurrent payments and confirmations are waited for or skipped.
+/// Deletes accounts that were never confirmed, activated or paid for. Only their age counts, because
+/// repeated requests for codes must not withhold an address from its owner. The rows are locked before
+/// the final check, so that concurrent payments and confirmations are not overlooked.
 pub async fn delete_unconfirmed(
     connection: &mut PgConnection,
     opened_until: DateTime<Utc>,
@@ -143,7 +143,7 @@ pub async fn delete_unconfirmed(
     )
     .fetch_all(&mut *transaction)
     .await?;
-    // Evaluated again, now that the rows are locked.
+    // The conditions are checked again, now that the rows are locked.
     let deleted = query_scalar!(
         "DELETE FROM accounts
          WHERE account_id = ANY($1) AND paid_until IS NULL
@@ -172,7 +172,7 @@ deletion!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1"
 deletion!(delete_test_receipts, "test_receipts", "seq", "recorded_at < $1");
 deletion!(delete_events, "account_events", "event_id", "happened_at < $1");
 deletion!(
-    /// Deletes addresses whose last code was sent before.
+    /// Deletes addresses whose last code was sent before `until`.
     delete_code_requests,
     "code_requests",
     "address_hash",

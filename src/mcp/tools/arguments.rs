@@ -1,5 +1,5 @@
-//! The arguments of tools that differ from the input of their capability: a page has fewer rows when
-//! its size is left out, so that a model does not lose sight of the rest.
+//! The arguments of tools that differ from the input of their capability: by default, a page has fewer
+//! rows, to save space in the context of a model.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::silence::reading;
 use crate::types::ids::PixelParam;
 use crate::types::text::present;
 
-/// Rows of a page whose size is left out.
+/// Default number of rows of a page.
 pub const USUAL_ROWS: i64 = 25;
 const USUAL_CHOICES: i64 = 10;
 

@@ -15,9 +15,9 @@ use crate::tool_calls::call::ToolCall;
 use crate::tool_calls::tool_server::ToolServer;
 use crate::types::ids::PixelParam;
 
-/// Bytes of contacts in an answer without a `limit`, so that a model does not lose sight of the rest.
+/// Maximum bytes of contacts in an answer without a `limit`, to save space in the context of a model.
 const USUAL_BYTES: usize = 12 * 1024;
-/// Bytes of a contact beside the object: its `hem`, its time, its id.
+/// Bytes of an entry besides the contact object: its `hem`, its time, its id.
 const AROUND: usize = 130;
 const MOST_BYTES: usize = 1024 * 1024;
 
@@ -56,7 +56,7 @@ impl ReadArguments {
         }
     }
 
-    /// Bytes of contacts in the answer.
+    /// Maximum bytes of contacts in the answer.
     fn room(&self) -> usize {
         if self.limit.is_some() { MOST_BYTES } else { USUAL_BYTES }
     }
@@ -119,7 +119,7 @@ struct ReadConsent {
     reason: String,
 }
 
-/// A page of contacts as an answer of a size that a model can read.
+/// The tool `read_contacts`, whose answer is limited to a size that fits a model's context.
 pub fn read_contacts() -> Declared {
     handled::<ReadContacts, ReadArguments, ReadPage>(|server, call| Box::pin(read(server, call)))
 }
@@ -137,7 +137,7 @@ async fn read(server: &ToolServer, call: &ToolCall) -> Result<ReadPage> {
 }
 
 impl ReadPage {
-    /// As many contacts as an answer holds, at least one; the next page begins after the last.
+    /// Shortens the page to `most` bytes, but at least one contact. The next page begins after the last one.
     fn cut_short(mut self, most: usize) -> Self {
         let mut size = 0;
         let fits = self.contacts.iter().take_while(|contact| {

@@ -1,5 +1,5 @@
-//! The log and the statistics, which are summarised unless `detail` asks for all of them: a model pays for
-//! every character.
+//! The tools for the log and the statistics. Their answers are summaries unless `detail` is `full`, to save
+//! space in the context of a model.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;

@@ -75,8 +75,8 @@ struct OperatorKeyed<T> {
 }
 
 /// Removes from a schema what a model does not need: its dialect, line breaks, widths of numbers, and
-/// that an argument may be null instead of omitted. Every model reads the list of tools before it does
-/// anything.
+/// that an argument may be null instead of omitted. The list of tools takes space in the context of
+/// every model.
 fn shorten(schema: &mut Map<String, Value>, of_arguments: bool) {
     schema.remove("$schema");
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
@@ -93,7 +93,7 @@ fn shorten(schema: &mut Map<String, Value>, of_arguments: bool) {
             Value::Object(inner) if matches!(&**name, "properties" | "$defs") => {
                 inner.values_mut().filter_map(Value::as_object_mut).for_each(|inner| {
                     shorten(inner, of_arguments);
-                    // The argument that uses a list of words describes it.
+                    // The argument that uses an enum describes it.
                     if of_arguments && name == "$defs" && inner.contains_key("enum") {
                         inner.remove("description");
                     }

@@ -109,7 +109,7 @@ pub fn two_pixels(name: &str) -> Finding {
     )
 }
 
-/// A malformed id is a stranger's text, which is not repeated.
+/// A malformed id is not repeated, because it is arbitrary text from the page.
 fn id_in_words(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     match (1..=40).contains(&name.len()) && name.bytes().all(is_plain) {
@@ -147,7 +147,7 @@ pub fn tag_disabled(hold: Hold) -> Finding {
     )
 }
 
-/// `is_beside` when the page has the consent tag, too.
+/// `is_beside` if the page has the consent tag as well.
 pub fn immediate_snippet(is_beside: bool) -> Finding {
     let (found, cure) = match is_beside {
         true => (
@@ -184,7 +184,7 @@ pub fn policy_wants_nonce() -> Finding {
     )
 }
 
-/// `is_tag` is false for what the tag loads later.
+/// `is_tag` is false for scripts that the tag loads later.
 pub fn policy_forbids_script(is_tag: bool, address: &str) -> Finding {
     let found = match is_tag {
         true => "The site's Content-Security-Policy blocks the tag.",
@@ -203,7 +203,7 @@ pub fn policy_forbids_connection(address: &str) -> Finding {
     )
 }
 
-/// `is_seen` when the tag is in the page itself.
+/// `is_seen` if the tag is in the page itself.
 pub fn tag_managers(names: &str, is_seen: bool) -> Finding {
     let (found, cure) = match is_seen {
         true => (

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use regex::bytes::RegexSet;
 
-/// A name for people, and parts of addresses that identify it: from the host on, or a folder.
+/// A product name, and parts of addresses that identify the product: from the host on, or a path.
 type Known = (&'static str, &'static [&'static str]);
 
-/// They ask visitors for consent, too.
+/// Other tools that ask visitors for consent.
 pub static CONSENT_TOOLS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("OneTrust", &["cookielaw.org/", "onetrust.com/", "optanon.blob.core.windows.net/"]),
@@ -47,7 +47,7 @@ pub static CONSENT_TOOLS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// They track visitors, or store something on their devices.
+/// Scripts that track visitors, or store data on their devices.
 pub static TRACKERS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Meta Pixel", &["connect.facebook.net/"]),
@@ -85,7 +85,7 @@ pub static TRACKERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// As [`TRACKERS`]; these wait by themselves where Consent Mode is set before them.
+/// Like [`TRACKERS`], but these wait for consent themselves if Consent Mode is set before they load.
 pub static GOOGLE: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Google Analytics", &["google-analytics.com/", "googletagmanager.com/gtag/"]),
@@ -93,7 +93,7 @@ pub static GOOGLE: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// The page does not show what they load.
+/// Tag managers: the page does not show which scripts they load.
 pub static TAG_MANAGERS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Google Tag Manager", &["googletagmanager.com/gtm.js"]),
@@ -105,7 +105,7 @@ pub static TAG_MANAGERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// They join the scripts of a page into one of their own.
+/// Optimisers that combine the scripts of a page into a file of their own.
 pub static OPTIMISERS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Autoptimize", &["/cache/autoptimize/"]),
@@ -119,7 +119,7 @@ pub static OPTIMISERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// Text in the scripts of pages that bot protections show instead of the site.
+/// Texts in the scripts of the pages that bot protections show instead of the site.
 pub static CHALLENGES: LazyLock<Marks> = LazyLock::new(|| {
     Marks::literally(&[
         ("Cloudflare", &["_cf_chl_opt"]),
@@ -159,7 +159,7 @@ impl Marks {
     }
 }
 
-/// A host follows the slashes of an address, or is the end of a longer one.
+/// A host is matched only after `/` or `.`, so that it does not match within a longer name.
 fn pattern(mark: &str) -> String {
     let before = if mark.starts_with('/') { "" } else { "[/.]" };
     format!("(?i-u){before}{}", regex::escape(mark))

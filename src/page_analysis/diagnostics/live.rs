@@ -1,7 +1,6 @@
-//! The tags of this service that a browser loads and runs. They are the only content of a page that
-//! counts as evidence of who owns the site. Text never counts, because visitors can write it on
-//! many pages. Nor does a tag that does not run as it is (its type, a template, a policy of the
-//! site), or one from another server.
+//! The tags of this service that a browser loads and runs. They are the only content of a page that counts as evidence
+//! of who owns the site. Text never counts, because visitors can write it on many pages. Tags that do not run as they
+//! are (because of their type, a template or a policy of the site) and tags from other servers do not count either.
 
 use url::Url;
 

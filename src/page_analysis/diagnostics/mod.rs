@@ -46,7 +46,7 @@ pub fn is_challenge(document: &Document) -> bool {
     !CHALLENGES.names_in(&scripts(document, Element::is_run)).is_empty()
 }
 
-/// All findings, errors first, each based on something on the page.
+/// Returns all findings about the page, errors first.
 pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
     let Ok(service) = Url::parse(install.base_url) else { return Vec::new() };
     let document = match &page.body {
@@ -55,7 +55,7 @@ pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
     };
     let tags = tags(&document.elements, &base_of(&document.elements, &page.address));
     let is_own = |tag: &Tag<'_>| tag.is_of(install.pixel_id, install.aliases);
-    // An address on another server says nothing about this service's tags.
+    // A script on another server is not a tag of this service.
     let is_ours = |tag: &Tag<'_>| tag.address.origin() == service.origin();
     let mut others = tags.iter().filter(|tag| !is_own(tag) && is_ours(tag) && tag.is_alive());
     let reading = Reading {
@@ -87,14 +87,14 @@ impl Reading<'_> {
         if of(TagKind::Consent) > 1 || of(TagKind::Immediate) > 1 {
             found.push(finding::tag_twice());
         }
-        // One tag that runs immediately is enough.
+        // A delayed tag does no harm if another one runs immediately.
         let brakes = alive.iter().map(|tag| tag.brake);
         if let Some(Some(Brake::Optimiser(optimiser))) = brakes.min_by_key(Option::is_some) {
             found.push(finding::tag_delayed(optimiser));
         }
     }
 
-    /// Why no tag of the pixel runs; `None` when a script may load it.
+    /// The reason why no tag of the pixel runs; `None` if a script may load it.
     fn absence(&self) -> Option<Finding> {
         let Install { pixel_id, aliases, is_present, .. } = self.install;
         if let Some(hold) = self.own.iter().find_map(|tag| hold_of(tag)) {
@@ -184,7 +184,7 @@ fn hold_of(tag: &Tag<'_>) -> Option<Hold> {
     }
 }
 
-/// Whether the scripts set Google's consent mode to wait, as the installation guide describes.
+/// Whether the scripts set Google Consent Mode to denied by default, as the installation guide describes.
 fn has_consent_mode(scripts: &[u8]) -> bool {
     let has = |word: &[u8]| scripts.windows(word.len()).any(|found| found == word);
     [&b"ad_storage"[..], b"default", b"denied"].into_iter().all(has)

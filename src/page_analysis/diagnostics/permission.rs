@@ -15,7 +15,7 @@ const MOST_POLICIES: usize = 64;
 pub struct Asked<'a> {
     pub tag: Option<&'a Tag<'a>>,
     pub usual: String,
-    /// Without a tag in the page: whether a script of the page adds it.
+    /// Whether a script of the page adds the tag, if the page itself does not contain it.
     pub is_added: bool,
     pub base: &'a Url,
     /// The base address from which identification is loaded after an acceptance.
@@ -29,7 +29,7 @@ pub struct Governed<'a> {
     pub elements: &'a [Element],
 }
 
-/// A policy, and whether it follows the tag, to which it does not apply then.
+/// A policy, and whether it comes after the tag, so that it does not apply to the tag.
 struct Found {
     policy: ContentSecurityPolicy,
     is_behind: bool,

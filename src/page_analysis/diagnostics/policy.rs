@@ -4,7 +4,7 @@
 
 use url::Url;
 
-/// One policy. All policies of a page must permit something.
+/// One policy. A request must be permitted by all policies of a page.
 #[derive(Debug)]
 pub struct ContentSecurityPolicy {
     directives: Vec<(String, Vec<String>)>,
@@ -55,7 +55,7 @@ impl ContentSecurityPolicy {
             || (!self.trusts_scripts() && match_any(sources, script.address, page))
     }
 
-    /// Whether the policy ignores hosts beside a nonce: `'strict-dynamic'`.
+    /// Whether the policy contains `'strict-dynamic'`, so that it trusts nonces and ignores hosts.
     pub fn trusts_scripts(&self) -> bool {
         let sources = self.script_sources().unwrap_or_default();
         sources.iter().any(|source| source.eq_ignore_ascii_case("'strict-dynamic'"))
@@ -109,7 +109,7 @@ fn matches(source: &str, address: &Url, page: &Url) -> bool {
         && fits_path(path, address.path())
 }
 
-/// Browsers accept the secure scheme where the other is named.
+/// Browsers accept `https` where a policy names `http`.
 fn fits_scheme(named: &str, found: &str) -> bool {
     named == found || (named == "http" && found == "https")
 }
@@ -130,7 +130,7 @@ fn fits_port(named: Option<&str>, address: &Url) -> bool {
     }
 }
 
-/// Paths are case-sensitive in addresses, but policies name at most folders here.
+/// Ignores case, although paths are case-sensitive: policies name at most folders here.
 fn fits_path(named: &str, found: &str) -> bool {
     let found = found.to_ascii_lowercase();
     match named {

@@ -15,7 +15,7 @@ pub enum TagKind {
 pub enum Brake {
     /// It runs later, or at the visitor's first interaction.
     Optimiser(&'static Optimiser),
-    /// It does not run unless something else makes a script of it.
+    /// It does not run unless another program turns it into a script.
     Held(Hold),
 }
 
@@ -177,7 +177,7 @@ fn brake(script: &Element, attribute: &str) -> Option<Brake> {
     let [kind, _] = types;
     match known {
         Some((_, optimiser)) => Some(Brake::Optimiser(optimiser)),
-        // The type is a script's, so a program delays the address.
+        // The type is executable, so a program delays the script by keeping its address out of `src`.
         None if script.is_run() => Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1)),
         None if kind.contains("delay") || kind.contains("lazy") => {
             Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1))

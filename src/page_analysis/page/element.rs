@@ -16,9 +16,9 @@ pub enum Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementContext {
     Document,
-    /// The element contains a separate document in which nothing runs.
+    /// Inside a template, whose contents are a separate document in which nothing runs.
     Template,
-    /// The element is for browsers without scripting.
+    /// Inside `<noscript>`, for browsers without scripting.
     Noscript,
 }
 
@@ -55,7 +55,7 @@ const JAVASCRIPT: [&str; 16] = [
     "text/x-javascript",
 ];
 
-/// Pages that refresh after more than these seconds are meant to be read.
+/// Pages that refresh after more than this number of seconds are meant to be read first.
 const REFRESH_SECONDS: u32 = 5;
 
 impl Element {
@@ -116,7 +116,7 @@ impl Element {
         kind.trim_matches(|blank: char| blank.is_ascii_whitespace()).to_ascii_lowercase()
     }
 
-    /// A legacy way to bind a script to an event. Browsers support one form of it.
+    /// Whether legacy attributes bind the script to an event other than the window's `onload`, so that it never runs.
     fn waits_for_event(&self) -> bool {
         let (Some(target), Some(event)) = (self.get("for"), self.get("event")) else {
             return false;

@@ -26,7 +26,7 @@ pub enum Body {
         document: Document,
         /// Parsed as HTML, not as XML.
         is_html: bool,
-        /// Why the end is missing, if it is.
+        /// The reason why the end is missing, if it is.
         cut_short: Option<FetchError>,
     },
     /// The bytes could not be decoded. They are kept only to search for the id.
@@ -34,7 +34,7 @@ pub enum Body {
 }
 
 impl SitePage {
-    /// Fetches the home page of a host. Parsing can take up to seconds, so it runs on a blocking thread.
+    /// Fetches the home page of a host. Parsing can take seconds, so it runs on a blocking thread.
     pub async fn fetch(fetch: &GuardedFetch, host: &str) -> Result<Self, FetchError> {
         let page = fetch.home_page(host).await?;
         let reading = tokio::task::spawn_blocking(|| Self::of(page)).await;

@@ -112,7 +112,7 @@ impl Tree {
     }
 }
 
-/// Names are in lowercase, except for some of SVG's. None contains a prefix.
+/// Lowercases the names, because html5ever keeps some SVG names in mixed case. Prefixes are omitted.
 fn owned(attributes: Vec<Attribute>) -> Vec<(String, String)> {
     let owned =
         |attribute: Attribute| (attribute.name.local.to_lowercase(), attribute.value.to_string());
@@ -216,8 +216,8 @@ impl TreeSink for Tree {
         target.parent.replace(None);
     }
 
-    /// Only formatting elements move their children, to a copy of themselves inside the same parent. It
-    /// does not change whether the children are in the document or in a template.
+    /// Does nothing: only formatting elements move their children, to a copy of themselves inside the same parent,
+    /// which does not change whether the children are in the document or in a template.
     fn reparent_children(&self, _: &Handle, _: &Handle) {}
 
     fn is_mathml_annotation_xml_integration_point(&self, target: &Handle) -> bool {

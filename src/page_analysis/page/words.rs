@@ -29,8 +29,7 @@ fn has_token(text: &str, token: &str) -> bool {
     })
 }
 
-/// The text with escapes decoded: those of JavaScript and JSON, of addresses, and numeric references of
-/// HTML inside a script.
+/// Decodes the escapes of JavaScript and JSON, percent-encoding, and HTML character references in scripts.
 pub fn unescaped(text: &str) -> String {
     static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
         let forms = [

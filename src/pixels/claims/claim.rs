@@ -1,5 +1,5 @@
-//! Claims: how the owner of a host gets it from an account that created a pixel for it. A claim
-//! takes effect once it is proven. It transfers a host only from a pixel that has no stronger
+//! Claims, with which the owner of a host takes it from an account that created a pixel for it. A
+//! claim takes effect once it is proven. It transfers a host only from a pixel that has no stronger
 //! evidence (`evidence.rs`).
 
 use chrono::{DateTime, Utc};
@@ -35,8 +35,8 @@ use crate::types::ids::{AccountId, PixelRef};
 /// Maximum number of attempts when another account takes the host at the same moment.
 const ATTEMPTS: usize = 5;
 
-/// Looks for the proof of a claim, and gives the account the host's pixel if it is there. A claim that
-/// has taken effect gives the pixel again.
+/// Looks for the proof of a claim. If it exists, the account gets a pixel for the host. For a claim
+/// that has already taken effect, returns the pixel again.
 pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
     let owner = caller.account_id();
     let claim = {
@@ -124,9 +124,9 @@ pub(super) async fn refuse_if_at_work(
     }
 }
 
-/// Replaces the host's pixel by the claimed one, and notifies the former owner. Everything that
-/// happened during the search is evaluated under locks: the account's first, as everywhere, then
-/// the other pixel's, which install checks and stored contacts hold too.
+/// Replaces the host's pixel by the claimed one, and notifies the former owner. The state is evaluated
+/// again under locks, because it may have changed during the search: first the account's lock, as
+/// everywhere, then the other pixel's, which install checks and the storing of contacts take too.
 async fn take_effect(
     infra: &Infra,
     caller: &Caller,

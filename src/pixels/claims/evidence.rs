@@ -18,7 +18,7 @@ use crate::pixels::store::usage::Confirmation;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// How long a confirmed pixel counts as working after its last confirmation or visit.
+/// Period in which a confirmed pixel counts as working after its last confirmation or visit.
 const WORKING: Duration = Duration::days(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Evidence {
         Ok(Self { since, records, tags })
     }
 
-    /// How the host proves the claim with this token and reserved pixel, if at all. DNS takes
+    /// The proof of the claim with this token and reserved pixel, if the host has one. DNS takes
     /// precedence because it is the stronger proof.
     pub fn proof(&self, token: &str, pixel_id: &PixelId) -> Option<Proof> {
         if self.has_record(&secret_hash(token)) {

@@ -33,7 +33,7 @@ pub struct Terms<'a> {
 }
 
 /// The [`Terms::contacts_need_consent`] of a pixel that the caller creates: false for keys, since
-/// older programs expect that what they send is stored; true for people.
+/// older programs expect that every contact that they send is stored; true for members.
 pub fn contacts_need_consent(caller: &Caller) -> bool {
     caller.is_member()
 }
@@ -87,9 +87,9 @@ pub(super) async fn note_created(
     events::note(connection, now, &pixel.account_id, actor, kind, subject).await
 }
 
-/// Returns the pixel that keeps `taker` from a host, or that it has there. Deletes a demo pixel
-/// when a real account asks, so that nobody can hold a host through the demo. The service's own
-/// host is reserved for the demo.
+/// Returns the pixel that has a host, whether it belongs to `taker` or to another account. Deletes
+/// a demo pixel if `taker` is a real account, so that nobody can occupy a host through the demo.
+/// Fails for the service's own host, unless `taker` is the demo account, for which it is reserved.
 pub(in crate::pixels) async fn find_holder(
     connection: &mut PgConnection,
     clock: &Clock,
@@ -133,8 +133,8 @@ async fn refuse_former_host(
     }
 }
 
-/// Whether a host is the service's own public host. On a loopback name, people try the service on
-/// their own machine with their own pixels.
+/// Whether a host is the service's own public host. A loopback name is not reserved, so that people
+/// can try the service on their own machine with their own pixels.
 pub(super) fn is_reserved(host: &SiteHost, own_host: &str) -> bool {
     let is_loopback = own_host == "localhost" || own_host.ends_with(".localhost");
     !is_loopback && without_www(host.as_str()) == without_www(own_host)

@@ -1,4 +1,4 @@
-//! Whether a pixel is on its site: the service fetches the site's home page.
+//! Install checks: the service fetches the home page of a site, and determines whether its pixel is on it.
 
 pub mod daily_checks;
 pub mod install_state;
@@ -71,7 +71,7 @@ impl InstallView {
         Ok(Self::of(pixel, known.unwrap_or_default()))
     }
 
-    /// As [`Self::read`], of several pixels, in their order.
+    /// Like [`Self::read`], for several pixels, in their order.
     pub async fn read_all(connection: &mut PgConnection, pixels: &[Pixel]) -> Result<Vec<Self>> {
         let ids = pixels.iter().map(|pixel| pixel.pixel_id.to_string()).collect::<Vec<_>>();
         let mut known = store::install_checks::list_installs(connection, &ids).await?;
@@ -184,8 +184,8 @@ impl Capability for CheckInstall {
     }
 }
 
-/// The caller's right to a fetch of a site. Operators, whose keys take care of everybody's sites,
-/// need none.
+/// A slot for a fetch of a site, taken from those of the caller's account. Operators need none, because
+/// their keys are used for the sites of all accounts.
 pub(super) fn slot_of(slots: &FetchSlots, caller: &Caller) -> Result<Option<FetchSlot>> {
     match caller.is_unlimited() {
         true => Ok(None),

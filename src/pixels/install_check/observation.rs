@@ -13,8 +13,8 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// A pixel counts as absent only if the page was read completely. A page that could not be understood
-    /// proves nothing.
+    /// A pixel counts as absent only if the page was read completely. For a page that could not be
+    /// interpreted, the check has failed.
     pub fn of(
         fetched: &Result<SitePage, FetchError>,
         pixel_id: &PixelId,
@@ -38,7 +38,7 @@ impl Observation {
         }
     }
 
-    /// A word for counting.
+    /// The label in the metrics.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Present => "present",
@@ -47,7 +47,7 @@ impl Observation {
         }
     }
 
-    /// A site that cannot be reached for once has not lost its pixel.
+    /// An installed pixel stays installed after a failed fetch, which may be temporary.
     pub fn status_after(self, before: InstallStatus) -> InstallStatus {
         match self {
             Self::Present => InstallStatus::Installed,

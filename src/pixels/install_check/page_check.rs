@@ -23,7 +23,7 @@ pub struct PageCheck {
     pub findings: Vec<Finding>,
 }
 
-/// Fetches the home page. No connection to the database is held meanwhile.
+/// Fetches the home page, without holding a database connection.
 pub async fn check_page(infra: &Infra, pixel: &Pixel) -> Result<PageCheck> {
     let aliases = {
         let mut connection = infra.pool.acquire().await?;

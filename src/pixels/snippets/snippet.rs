@@ -8,17 +8,17 @@ use crate::pixels::pixel::Pixel;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 
-/// Starts identification without a visitor's choice.
+/// The snippet that starts identification without a visitor's choice.
 pub fn immediate(pixel_id: &PixelId, base_url: &str) -> String {
     render("immediate", pixel_id, base_url)
 }
 
-/// Asks the visitor first.
+/// The snippet that asks the visitor first.
 pub fn consent_tag(pixel_id: &PixelId, base_url: &str) -> String {
     render("consent", pixel_id, base_url)
 }
 
-/// Asks on local hosts and test hosts, and records nothing of visitors.
+/// The snippet that asks on local hosts and test hosts, and records nothing about visitors.
 pub fn test_tag(pixel_id: &PixelId, base_url: &str) -> String {
     consent_tag(&pixel_id.test_id(), base_url)
 }

@@ -80,7 +80,7 @@ struct AdmittedMail {
 #[derive(Deserialize, Serialize)]
 struct Addressee {
     email: String,
-    /// The language of the person who has it sent.
+    /// The language of the person who requested the mail.
     #[serde(default)]
     requested: Requested,
 }

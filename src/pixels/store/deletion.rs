@@ -117,7 +117,8 @@ async fn erase_who_asked(connection: &mut PgConnection, pixel_ids: &[String]) ->
     Ok(())
 }
 
-/// Deletes the counts of a deleted pixel, whose progress is deleted and whose running counts have ended.
+/// Deletes the counts of deleted pixels. No job adds counts afterwards: the pixels' progress is deleted, which has
+/// waited for running counts.
 async fn delete_counted_days(connection: &mut PgConnection, pixel_ids: &[String]) -> Result<()> {
     query!("DELETE FROM consent_days WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(&mut *connection)

@@ -116,7 +116,7 @@ pub async fn lock_pixel(
     Ok(pixel)
 }
 
-/// Keeps a pixel until the transaction ends, so that nothing else is locked before it; `false` if it is gone.
+/// Locks a pixel's row against deletion until the transaction ends, before any other lock; `false` if it is gone.
 pub async fn share_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
     let found = query_scalar!(
         "SELECT pixel_id FROM pixels WHERE pixel_id = $1 FOR KEY SHARE",
@@ -256,7 +256,7 @@ pub async fn update_pipeline(
     Ok(Pipeline::from(pipeline))
 }
 
-/// Returns `false` without a change.
+/// Returns `false` if nothing changed.
 pub async fn update_consent_enabled(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

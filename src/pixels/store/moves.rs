@@ -87,7 +87,7 @@ pub async fn delete_ended_move(
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Pixels whose moves are over, the longest first.
+/// Pixels whose moves have ended, the earliest end first.
 pub async fn list_ended_moves(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -121,8 +121,8 @@ pub async fn find_owner_of_former_host(
     Ok(owner.map(AccountId::from))
 }
 
-/// Refuses a host that another pixel keeps until its move ends. Evaluated after the host was taken: a pixel may
-/// have got it and moved away from it since it was found free.
+/// Refuses a host that another pixel keeps until its move ends. Call it after the host was taken: since the host
+/// was found free, another pixel may have got it and moved away from it.
 pub async fn refuse_former_host(
     connection: &mut PgConnection,
     host: &SiteHost,
@@ -140,7 +140,7 @@ pub struct MovedPixel {
     pub account_id: AccountId,
 }
 
-/// As [`find_owner_of_former_host`], with the pixel's row and the move locked until the transaction ends.
+/// Like [`find_owner_of_former_host`], with the pixel's row and the move locked until the transaction ends.
 pub async fn lock_pixel_of_former_host(
     connection: &mut PgConnection,
     host: &SiteHost,

@@ -9,7 +9,7 @@ pub struct OtherSite {
     pub domain: SiteHost,
 }
 
-/// The sites of an account besides one, in the order of their hosts: all, or those that are listed.
+/// The sites of an account except `besides`, sorted by host: all of them, or those in `listed`.
 pub async fn list_other_sites(
     connection: &mut PgConnection,
     owner: &AccountId,

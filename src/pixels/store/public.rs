@@ -12,7 +12,7 @@ pub struct PublicPixel {
     pub pixel_id: PixelId,
     pub account_id: AccountId,
     pub domain: SiteHost,
-    /// While the site moves, the host that it had.
+    /// The former host of a site that is moving.
     pub former: Option<FormerHost>,
     pub consent_enabled: bool,
     pub owner_status: Status,

@@ -1,4 +1,4 @@
-//! SQL of settings of a pixel.
+//! SQL for the settings of a pixel.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_scalar};

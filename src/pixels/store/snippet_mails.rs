@@ -4,8 +4,8 @@ use sqlx::{PgConnection, query, query_scalar};
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// When the pixel's snippet was last mailed, with its row locked until the transaction ends. The
-/// outer `None` means that there is no such pixel.
+/// The time at which the pixel's snippet was last mailed, with the pixel's row locked until the
+/// transaction ends. The outer `None` means that there is no such pixel.
 pub async fn lock_snippet_mailed_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -37,7 +37,7 @@ pub async fn update_test_hosts(
     Ok(())
 }
 
-/// Those of the domains that pixels of other accounts have or keep until their move ends, except of one account.
+/// Those of the `domains` that pixels of other accounts have, or keep during a move. Ignores the account `except`.
 pub async fn list_domains_of_others(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

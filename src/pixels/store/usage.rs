@@ -238,8 +238,8 @@ pub async fn list_ended(
     Ok(pixel_ids)
 }
 
-/// Locks a pixel that is due for deletion, and returns since when it seems unused. It waits for
-/// transactions that store a contact for the pixel.
+/// Locks a pixel that is due for deletion, and returns the time since which it seems unused. Waits
+/// for transactions that store a contact for the pixel.
 pub async fn lock_ended(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

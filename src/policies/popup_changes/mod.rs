@@ -15,7 +15,7 @@ use crate::policies::appearance::{Appearance, Corner, Position, ReopenButton};
 use crate::policies::store::find_appearance;
 use crate::types::ids::PixelId;
 
-/// Changes of a popup that are stored; older ones are deleted.
+/// Maximum number of stored changes of a popup; older ones are deleted.
 const KEPT: i64 = 100;
 /// Maximum number of versions among the publications of a range of times.
 const MOST_VERSIONS: i64 = 100;
@@ -89,12 +89,12 @@ impl From<ChangeRow> for PopupChange {
 /// The present settings. The caller must hold the lock on the pixel's row.
 pub async fn find_settings(connection: &mut PgConnection, pixel: &Pixel) -> Result<PopupSettings> {
     let appearance = find_appearance(connection, pixel.pixel_id.as_str()).await?;
-    // One that a newer version of the service stored must not prevent a publication.
+    // An unreadable appearance, stored by a newer version of the service, must not prevent a publication.
     let appearance = appearance.and_then(|value| serde_json::from_value(value).ok());
     Ok(PopupSettings::of(pixel, appearance.unwrap_or_default()))
 }
 
-/// Stores what has changed, if anything has. Without an appearance, the popup keeps the one before.
+/// Stores the change of the settings, if there is one. Without an appearance, the popup keeps its previous one.
 pub async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

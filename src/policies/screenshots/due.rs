@@ -12,10 +12,10 @@ use crate::policies::sharing::Sharing;
 use crate::policies::store::find_site;
 use crate::types::ids::{PixelId, PixelRef};
 
-/// How long a popup is one node's alone, in case that it dies: longer than any run.
+/// The lease of a node on a popup: longer than any run, so that another node takes over only if this one has died.
 const TURN: Duration = Duration::minutes(10);
 const DAY: Duration = Duration::days(1);
-/// Forms of one popup that get pictures in 24 hours. Beyond that, only the form that stays gets them.
+/// Maximum number of forms of one popup with pictures in 24 hours. Beyond it, forms that are soon replaced get none.
 pub const MOST_PER_DAY: i64 = 10;
 const AFTER_MOST: Duration = Duration::hours(1);
 
@@ -25,7 +25,7 @@ pub struct Popup {
     pub appearance: Option<Appearance>,
 }
 
-/// Notes a new form of a popup in the transaction that makes it, which holds the lock on the pixel.
+/// Records a new form of a popup, in the transaction that configures it and holds the lock on the pixel.
 pub async fn note(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -41,7 +41,7 @@ pub async fn is_due(pool: &PgPool, pixel_id: &PixelId) -> Result<bool> {
     store::due::is_due(&mut connection, pixel_id).await
 }
 
-/// Takes the popup that has waited longest. The attempt counts as failed until it succeeds.
+/// Takes the lease on the popup that has waited longest. The attempt counts as failed until it succeeds.
 pub async fn take(pool: &PgPool, clock: &Clock) -> Result<Option<Due>> {
     let now = clock.now();
     loop {
@@ -66,7 +66,7 @@ pub async fn take(pool: &PgPool, clock: &Clock) -> Result<Option<Due>> {
     }
 }
 
-/// The popup of a pixel as it is now; `None` if the pixel is gone.
+/// The present popup of a pixel; `None` if the pixel is deleted or has no policy.
 pub async fn find_popup(pool: &PgPool, clock: &Clock, pixel_id: &PixelId) -> Result<Option<Popup>> {
     let mut connection = pool.acquire().await?;
     let name = PixelRef::from(pixel_id.to_string());
@@ -77,12 +77,12 @@ pub async fn find_popup(pool: &PgPool, clock: &Clock, pixel_id: &PixelId) -> Res
     Ok(Some(Popup { policy, appearance: appearance.map_err(Error::internal)? }))
 }
 
-/// Leaves a popup to the next round, because the service ends.
+/// Makes a popup due again without counting a failure, because the service is shutting down.
 pub async fn put_back(pool: &PgPool, clock: &Clock, due: &Due) -> Result<()> {
     end(pool, clock, due, Duration::zero(), due.failures).await
 }
 
-/// Tries a popup again later, each time after twice as long.
+/// Schedules a retry for a popup, with exponential backoff.
 pub async fn try_later(pool: &PgPool, clock: &Clock, due: &Due) -> Result<()> {
     end(pool, clock, due, pause_after(due.failures), due.failures.saturating_add(1)).await
 }
@@ -99,7 +99,7 @@ async fn end(
     store::due::update_plan(&mut connection, due, &plan).await
 }
 
-/// Five minutes after the first failure, and a day at most.
+/// The interval before a retry: five minutes after the first failure, then doubled up to a day.
 fn pause_after(failures: i32) -> Duration {
     Duration::minutes(5 << failures.clamp(0, 9)).min(DAY)
 }

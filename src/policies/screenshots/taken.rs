@@ -20,7 +20,7 @@ use crate::types::locales::Locale;
 
 /// The largest picture, in bytes.
 pub const MAX_PNG: usize = 256 << 10;
-/// Kept are the newest forms of a popup, which the bound for a day counts, and the last forms of the newest versions.
+/// Number of newest forms that are kept, which the daily limit counts, and of newest versions whose last form is kept.
 const KEPT: (i64, i64) = (MOST_PER_DAY, 30);
 
 pub struct Picture {
@@ -29,7 +29,7 @@ pub struct Picture {
     pub png: Vec<u8>,
 }
 
-/// Stores the pictures of a popup, and the hash of their list for the log; `false` if it has changed its form.
+/// Stores pictures of a popup, and their list's hash for the log; `false` if the pixel is deleted or has a new form.
 pub async fn store_taken(
     pool: &PgPool,
     clock: &Clock,

@@ -16,7 +16,7 @@ use crate::proof::format::submission::{SIZE_TYPE, Submission, parse_size};
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_ANSWER: usize = 64 << 10;
-/// Tolerated difference to the clock of a witness, in seconds.
+/// Tolerated difference between the clocks of this node and of a witness, in seconds.
 const FAR: u64 = 3_600;
 
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +97,7 @@ impl AskedWitness {
         }
     }
 
-    /// The state that the witness knows. One that shows none is asked with an already signed checkpoint.
+    /// The state that the witness knows. A witness that does not show it is sent `signed`, and answers with its size.
     pub async fn look(
         &self,
         origin: &str,

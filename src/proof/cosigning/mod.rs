@@ -21,14 +21,14 @@ use super::stored_tree::signed;
 use crate::error::{Error, Result};
 use asking::{AskError, AskedWitness, Reply, Seen, TIMEOUT};
 
-/// A witness may report another size than stored here, and a longer log may have been signed meanwhile.
+/// Maximum number of submissions to a witness: it may know another size than the stored one, and the log may grow.
 const TRIES: usize = 3;
 /// Pause before a failed witness is asked again: doubled each time, up to the maximum.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(10);
 
 impl Log {
-    /// Gets the latest signed state cosigned by the witnesses that have not done so yet, and publishes it.
+    /// Requests the missing cosignatures of the latest signed state from the witnesses, and publishes the state.
     pub async fn cosign(&self) -> Result<()> {
         let Some(key) = self.key.as_ref().filter(|_| self.has_witnesses()) else { return Ok(()) };
         let mut connection = self.infra.pool.acquire().await?;
@@ -129,8 +129,8 @@ impl Log {
         Err(AskError::Undecided)
     }
 
-    /// Handles a witness that reports a longer or different log. If it shows a note of ours,
-    /// nothing more is signed until the database extends that state.
+    /// Handles a witness that reports a longer or different log. If it returns a note that this service
+    /// signed, nothing more is signed until the database extends that state.
     async fn look_at_other(
         &self,
         key: &LogKey,

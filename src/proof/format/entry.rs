@@ -40,7 +40,7 @@ pub fn publication(kind: Kind, sha256: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", publication_until_time(kind.as_str(), &hex::encode(sha256)), rfc3339(at))
 }
 
-/// The entry of the choices of some seconds, by the root of their tree.
+/// The entry of the choices of an epoch: the root of their tree.
 pub fn choices(root: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", choices_until_time(root), rfc3339(at))
 }

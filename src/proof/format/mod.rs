@@ -1,6 +1,6 @@
-//! The formats of the log, byte for byte, without I/O. They are our own: `signed_note` 0.2.0 accepts a
-//! second spelling of keys and needs another Ed25519 than ring's; `tlog_tiles` 0.2.0 has the paths of
-//! Go's checksum database, and panics for a tile of width 0.
+//! The formats of the log, without I/O. The code is our own: `signed_note` 0.2.0 accepts a second
+//! encoding of keys and does not use ring for Ed25519; `tlog_tiles` 0.2.0 has the paths of Go's
+//! checksum database, and panics for a tile of width 0.
 
 pub mod bundle;
 pub mod checkpoint;

@@ -57,7 +57,7 @@ impl WatchNote {
         let watcher = trusted.cloned().or_else(named).ok_or(WatchNoteError::NoWatcher)?;
         let note = Note::parse(note)?;
         let text = watcher.open_parsed(&note)?;
-        // The key of a report is unknown, so no other line is accepted beside its own.
+        // The key may come from the report itself, so no signature besides that of this key is accepted.
         if note.signatures.len() != 1 {
             return Err(WatchNoteError::OtherNote);
         }

@@ -29,7 +29,7 @@ pub struct NewMemory<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Ignores a smaller state than reported before: then the file was restored from a copy.
+/// Ignores a state that is smaller than the reported one, because the file was then restored from a copy.
 pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_memories (id, number, size, checkpoint, beat, noted_at)

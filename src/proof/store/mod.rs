@@ -74,7 +74,7 @@ pub struct Waiting {
     pub published_at: Option<DateTime<Utc>>,
 }
 
-/// Kinds of a newer version wait for a node that knows them.
+/// Pending publications, except kinds of a newer version, which a node of that version appends.
 pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<Vec<Waiting>> {
     let kinds = Kind::ALL.iter().map(|kind| kind.as_str().to_owned()).collect::<Vec<_>>();
     let waiting = query_as!(

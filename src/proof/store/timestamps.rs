@@ -43,7 +43,7 @@ pub struct NewTimestamp<'a> {
     pub received_at: DateTime<Utc>,
 }
 
-/// Skipped if that day has one.
+/// Does nothing if that day already has a timestamp.
 pub async fn insert_timestamp(connection: &mut PgConnection, new: &NewTimestamp<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_timestamps (day, signer, size, checkpoint, token, received_at)
@@ -66,7 +66,7 @@ pub struct Timestamp {
     pub token: Vec<u8>,
 }
 
-/// The earliest one that this key signed and that contains the entry.
+/// The earliest timestamp of a state that this key signed and that contains the entry.
 pub async fn find_timestamp(
     connection: &mut PgConnection,
     signer: &str,

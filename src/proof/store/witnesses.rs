@@ -42,7 +42,7 @@ pub struct Cosigned<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Skipped if it has cosigned a larger state of the same log, whose name is the first line of a text.
+/// Does nothing if the witness has cosigned a larger state of the same log. The first line of a text names the log.
 pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_witnesses

@@ -1,5 +1,5 @@
 //! Daily timestamping of the log. A single node sends the request: the one that updated the time of the next
-//! attempt. Nothing waits for the response, neither the log nor a connection to the database.
+//! attempt. While it waits for the response, the log is not blocked and no database connection is held.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 

@@ -31,7 +31,7 @@ impl<'b> Submitted<'b> {
         self.note.text
     }
 
-    /// Verifies it with the keys of its log, and against the size and root cosigned last.
+    /// Verifies the checkpoint with the keys of its log, and against the size and root cosigned last.
     pub fn evaluate(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Evaluation {
         let Some(lines) = self.signed_lines(keys) else {
             return Evaluation::Refused(Answer::Unsigned);

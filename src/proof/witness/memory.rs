@@ -21,7 +21,7 @@ pub fn name_of(origin: &str) -> String {
 }
 
 impl Memory {
-    /// Reads the memory of a log. An unreadable file is an error, because the witness would cosign anything.
+    /// Reads the memory of a log. An unreadable file is an error: without it, the witness would cosign any state.
     pub fn open(folder: &Path, origin: &str) -> io::Result<Self> {
         let file = folder.join(name_of(origin));
         let last = match files::read(&file)? {

@@ -56,7 +56,7 @@ async fn read_counted(
     for (day, newer) in newer.into_iter().filter(|(day, _)| range.contains(*day)) {
         tallies.entry(day).or_default().merge(newer);
     }
-    // For these days only the rows count, including new ones.
+    // The stored counts of changed days are out of date, so all rows of these days are counted.
     tallies.retain(|day, _| !changed.contains(day));
     if !changed.is_empty() {
         tallies.extend(count_rows(connection, pixel_id, zone, &changed, EVERY).await?);

@@ -1,4 +1,4 @@
-//! The counts of each day, in UTC or in the time zone of a site: how often the popup was shown, and what was answered.
+//! The numbers of impressions and choices per day, in UTC or in the time zone of a site.
 
 pub mod counting;
 pub mod day_tallies;

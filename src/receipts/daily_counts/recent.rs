@@ -1,5 +1,5 @@
-//! Recent answers of the visitors of several sites, by UTC day, in a number of statements that does not grow with the
-//! sites. Popups that were shown are counted once their day is over.
+//! Recent choices on several sites, by UTC day, read with a fixed number of statements. Impressions are counted once
+//! their day is over.
 
 use std::collections::HashMap;
 

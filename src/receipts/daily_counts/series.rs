@@ -142,8 +142,8 @@ pub fn by_version(
     series.collect()
 }
 
-/// The series of all languages by name, the unknown language last. There are no more than the service
-/// supports.
+/// The series of all languages by name, the unknown language last; at most one for each language that the
+/// service supports.
 pub fn by_language(
     lines: &BTreeMap<Option<String>, Line>,
     days: &[NaiveDate],
@@ -158,7 +158,7 @@ pub fn by_language(
     series.collect()
 }
 
-/// The pairs with the most choices, the newest version first, and of each by language, the unknown one last.
+/// The pairs with the most choices, sorted by version, newest first, and then by language, the unknown one last.
 pub fn by_version_and_language(
     pairs: &BTreeMap<(String, Option<String>), ByState>,
     versions: &BTreeMap<String, PublishedVersion>,

@@ -51,7 +51,7 @@ impl Counts {
     fn of(tally: &DayTally) -> Self {
         let ByState([accepted, declined, withdrawn]) = tally.choices.by_state();
         let granted = |purpose: &Purpose| {
-            // Purposes of a newer version are left to that version.
+            // Purposes that only a newer version of the service knows are omitted.
             let count = tally.choices.purposes.get(purpose.as_str()).copied();
             (purpose.as_str(), count.unwrap_or(0))
         };
@@ -184,7 +184,7 @@ impl Capability for ReadSiteStats {
     }
 }
 
-/// As [`ReadSiteStats`], of a pixel that the reader was given a link to.
+/// Like [`ReadSiteStats`], for the pixel of a shared link.
 pub async fn count_shared(
     read_pool: &PgPool,
     clock: &Clock,

@@ -61,7 +61,7 @@ pub struct DayChoices {
     /// were stored have no entries either.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub acts: BTreeMap<String, ByState>,
-    /// By policy, and of each by language. Days that were counted before both were stored together have no entries.
+    /// By policy, then by language. Days that were counted before these pairs were stored have no entries.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_languages: BTreeMap<String, BTreeMap<String, ByState>>,
 }
@@ -105,7 +105,7 @@ impl DayChoices {
         }
     }
 
-    /// The choices by policy and language. Without entries, they are known if there is one policy or one language.
+    /// The choices by policy and language. Missing pairs are derived if there is only one policy or one language.
     pub fn by_policy_and_language(&self) -> Vec<(&str, &str, ByState)> {
         let stored = self.policy_languages.iter().flat_map(|(policy_hash, languages)| {
             let of_policy = languages.iter();

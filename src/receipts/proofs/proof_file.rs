@@ -1,5 +1,5 @@
-//! Proof files: one choice, the texts that it answers, and the proof that both are in the log. With the file
-//! and the log's key, verification needs nobody else.
+//! Proof files: one choice, the texts that it answers, and the proof that both are in the log. The file and the
+//! log's key are sufficient for verification.
 
 use schemars::JsonSchema;
 use serde::Serialize;

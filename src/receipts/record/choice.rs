@@ -70,8 +70,8 @@ pub struct ShownClaim {
 }
 
 impl ShownClaim {
-    /// The reported user action. An acceptance with an unknown value is an error. A refusal must not be lost because
-    /// of one: there the value is left out.
+    /// The reported user action. An unknown value is an error for an acceptance; for a refusal it is omitted, because
+    /// the refusal must not be lost.
     pub(super) fn action(&self, state: ConsentState) -> Result<UserAction> {
         let is_strict = state == ConsentState::Accepted;
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -166,7 +166,7 @@ pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentS
         [choice_id.as_bytes(), state.as_str().as_bytes(), visitor_id.as_str().as_bytes()];
     let mut hash = Sha256::new();
     for part in parts {
-        // Only the first part has a fixed length, and no part contains a zero byte.
+        // The first part has a fixed length and the others contain no zero byte, so the input is unambiguous.
         hash.update(part);
         hash.update([0]);
     }

@@ -35,14 +35,14 @@ use crate::types::locales;
 
 /// The circumstances of a choice's request.
 pub struct Provenance {
-    /// The time at which its first bytes arrived; it is stored soon after that or never.
+    /// The time at which the first bytes arrived. The choice is stored shortly after that or not at all.
     pub arrived_at: Instant,
-    /// Whether the browser sent `Sec-GPC: 1`: it stops an acceptance, never a decline or a
+    /// Whether the browser sent `Sec-GPC: 1`: an acceptance is then ignored, but not a decline or a
     /// withdrawal.
     pub sec_gpc: bool,
     /// Whether the client declares itself a bot.
     pub is_bot: bool,
-    /// The `Origin` header, which browsers send and pages cannot forge. Other programs send none.
+    /// The `Origin` header, which browsers send and pages cannot forge. Other programs may omit it.
     pub origin: Option<String>,
 }
 
@@ -183,19 +183,19 @@ impl Receipts {
         Ok(Recorded::Saved(Box::new(stored)))
     }
 
-    /// The events for subscribed endpoints, from the cache.
+    /// The events for subscribed endpoints, which are read from the cache.
     async fn events(&self, site: &Site, signed: &SignedReceipt) -> Result<Vec<EventRow>> {
         let subscribers = self.infra.events.subscribers(&site.pixel.account_id).await?;
         Ok(subscribers.rows_of(&NewEvent {
             kind: EventKind::ChoiceRecorded,
             pixel_id: Some(&site.pixel.pixel_id),
-            // Set when it is stored.
+            // Set when the receipt is stored.
             subject: Value::Null,
             occurred_at: signed.receipt.recorded_at,
         }))
     }
 
-    /// The state shown to the visitor, as far as the service has published it.
+    /// The data shown to the visitor, without hashes that the service cannot confirm.
     async fn shown(
         &self,
         request: &RecordRequest,

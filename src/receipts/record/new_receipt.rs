@@ -19,7 +19,7 @@ pub struct NewReceipt {
     pub choice: Option<Uuid>,
     /// The time at which the first bytes of the choice arrived.
     pub arrived_at: Instant,
-    /// Events for the subscribed endpoints if the choice is new; their subject is set here.
+    /// Events for the subscribed endpoints if the choice is new; their subject is set when it is stored.
     pub events: Vec<EventRow>,
 }
 
@@ -28,7 +28,7 @@ pub struct NewReceipt {
 const STORED_WITHIN: Duration = Duration::from_secs(4);
 
 impl NewReceipt {
-    /// It is not stored after this moment.
+    /// The receipt is not stored after this time.
     pub fn deadline(&self) -> Instant {
         self.arrived_at + STORED_WITHIN
     }

@@ -17,13 +17,12 @@ use crate::proof::format::entry::Kind;
 use crate::proof::publications;
 use crate::receipts::store::builds;
 
-/// Minimum interval between reads of the table that unknown names cause.
+/// Minimum interval between reads of the table for unknown names.
 const PAUSE: TimeDelta = TimeDelta::seconds(1);
-/// Maximum delay of a choice.
+/// Maximum time for which a choice waits for a read of the table.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// All builds served by any node, as far as cached here. Builds are only added, so entries never become
-/// stale.
+/// A cache of the builds that any node has served. Builds are only added, so entries never become stale.
 #[derive(Clone)]
 pub struct ScriptBuilds {
     infra: Infra,
@@ -48,7 +47,7 @@ impl ScriptBuilds {
         Ok(())
     }
 
-    /// Queues the builds that were announced by nodes whose version has no log.
+    /// Queues for the log the builds that were announced by nodes of a version without it.
     pub async fn note_missed(pool: &PgPool) -> Result<()> {
         let mut connection = pool.acquire().await?;
         let missed = builds::list_unnoted_builds(&mut connection).await?;
@@ -61,7 +60,7 @@ impl ScriptBuilds {
         if let Some(digest) = self.known(name) {
             return Some(digest);
         }
-        // Boxed: nearly all tags are of this node's build.
+        // Boxed to keep the future small: nearly all tags are of this node's build.
         match Box::pin(timeout(TIMEOUT, self.read_unless_read(name))).await {
             Ok(Ok(())) => self.known(name),
             Ok(Err(error)) => {

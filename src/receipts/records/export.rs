@@ -46,12 +46,12 @@ struct Export {
 #[derive(Clone, Copy)]
 enum Cursor {
     Beginning,
-    /// The time of a receipt and its position.
+    /// The time and position of the last receipt that was exported.
     After(DateTime<Utc>, i64),
     End,
 }
 
-/// Starts an export. As for lines, its first page is generated before a byte is sent.
+/// Starts an export. As in an export of lines, the first page is generated before a byte is sent.
 pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> Result<Lines> {
     if present(request.proofs.as_deref()).is_some_and(|proofs| proofs != "false") {
         return Err(wrong("proofs", "goes with the format ndjson only"));

@@ -4,7 +4,7 @@ use super::answered::Answered;
 use crate::policies::policy::PolicyText;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 
-/// Each with the policy field that would contain it.
+/// Lists the missing parts, each with the policy field that would contain it.
 pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if answered.shown.is_none() {

@@ -61,7 +61,7 @@ pub(super) fn controller(answered: &Answered<'_>, policy: &Policy) -> Value {
     controller
 }
 
-/// A contact entered as free text: an address of some kind, or words.
+/// A contact that was entered as free text: a URL, an email address or a description.
 fn contact_point(contact: &str) -> Value {
     let is_one_word = !contact.contains(char::is_whitespace);
     let name = match contact {

@@ -10,7 +10,7 @@ use crate::types::consent::ConsentState;
 
 const PROFILE: &str = "https://w3id.org/dpv/schema/dpv-27560#record";
 
-/// The meanings of the names in a record. Readers need not fetch anything.
+/// The JSON-LD context of a record, embedded so that readers need not fetch it.
 pub static CONTEXT: LazyLock<Value> = LazyLock::new(|| {
     let link = json!({"@type": "@id"});
     let time = json!({"@type": "xsd:dateTime"});

@@ -3,7 +3,7 @@ use sqlx::{PgConnection, query, query_scalar};
 use crate::consent_receipt::notice_snapshot::{Build, Digest};
 use crate::error::{Error, Result};
 
-/// Skipped if it is already stored.
+/// Stores a build, unless it is stored already.
 pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Result<()> {
     query!(
         "INSERT INTO script_builds (build, sha256) VALUES ($1, $2) ON CONFLICT DO NOTHING",

@@ -40,7 +40,7 @@ pub async fn list_pixels(
 }
 
 /// Whether at least this many receipts, or impressions before `today`, are uncounted, or a day is marked as
-/// changed. Impressions of UTC days are examined for every time zone: they are about as many.
+/// changed. For every time zone, the impressions of UTC days are counted: their number is about the same.
 pub async fn needs_counting(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -73,8 +73,8 @@ pub async fn needs_counting(
 }
 
 /// Once this has committed, changes of the pixel's rows are recorded: deletions of receipts, and impressions
-/// before `today`. A time zone that the site no longer has, or has again since another day, is left out. The
-/// pixel's row is locked, so that this waits for a change of the time zone.
+/// before `today`. Stores nothing if the site no longer has this time zone, or has it again since another day.
+/// Locks the pixel's row, to wait for a concurrent change of the time zone.
 pub async fn upsert_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -108,10 +108,10 @@ pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
     Ok(last)
 }
 
-/// The unfinished transactions that may have changed receipts or impressions. A transaction holds its lock of
-/// the table from before its first row gets a `seq` until all of it is visible. On a cluster it holds the
-/// lock of `recordable_pixels()`, or each batch has a number of its own (`hold_recordable_pixels()`); the
-/// other lock of such a batch belongs to no transaction in between, and is then ignored.
+/// The unfinished writers of receipts or impressions. A transaction holds its lock on the table from before its
+/// first row gets a `seq` until all its rows are visible. On a cluster, a transaction holds the lock of
+/// `recordable_pixels()`, or a batch holds a lock with its own number (`hold_recordable_pixels()`). The other
+/// session lock of such a batch is ignored while it belongs to no transaction.
 pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
     let writers = query_scalar!(
         "SELECT DISTINCT CASE WHEN locktype = 'advisory' AND objsubid = 2
@@ -151,7 +151,7 @@ pub async fn lock_counted(
     Ok(counted)
 }
 
-/// The position of the receipt that is this many after another, if it is not above `up_to`.
+/// The position of the receipt that follows `after` by this number of receipts; `None` if it is above `up_to`.
 pub async fn find_seq_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -192,8 +192,8 @@ pub async fn update_up_to(
     Ok(())
 }
 
-/// The UTC day of the impression that is this many after the first ones of the day `from`, if it is before
-/// `until`.
+/// The UTC day of the impression that follows the first one since the day `from` by this number of rows; `None`
+/// if it is not before `until`.
 pub async fn find_day_shown_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -214,7 +214,7 @@ pub async fn find_day_shown_after(
     Ok(day)
 }
 
-/// Impressions before this day are counted.
+/// Records that the impressions before this day are counted.
 pub async fn update_shown_before(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

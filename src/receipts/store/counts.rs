@@ -9,10 +9,10 @@ use crate::pixels::pixel::DayZone;
 use crate::receipts::daily_counts::tally::{ChoiceCount, VisitorCount};
 use crate::types::ids::PixelId;
 
-/// Choices of some days of a time zone with a `seq` of at most `up_to`, per day, answer, granted purposes, policy,
-/// language and user action. Each row is passed on as it is read, because there may be many. Each day is
-/// counted separately, by an index on time. It lists each answer separately, so all answers are named. A day
-/// begins at midnight, at the first one if there are two, or after the last moment of the day before.
+/// Choices of some days of a time zone with a `seq` of at most `up_to`, per day, state, granted purposes, policy,
+/// language and user action. Each row is passed on as it is read, because there may be many. Each day is counted
+/// separately, by an index on state and time, for which the statement names all states. A day begins at midnight:
+/// at the first of two, or at the end of the previous day if a clock change skips midnight.
 pub async fn count_choices(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

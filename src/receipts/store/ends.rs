@@ -1,6 +1,6 @@
-/// Passes the end of the acceptance `receipt` of a pixel to a query macro, before its other arguments and in
-/// parts that are to be joined. If all receipts are of one pixel, an argument of the query names it: on a
-/// cluster that determines the machine.
+/// Passes the SQL for the end of the acceptance `receipt` to a query macro, before its other arguments, as literals
+/// that are to be joined. If all receipts are of one pixel, `of` names the query's argument with its id, which
+/// determines the machine on a cluster.
 macro_rules! with_end {
     ($query:ident of $pixel:literal, $($arguments:tt)+) => {
         $query!(

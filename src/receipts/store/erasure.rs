@@ -152,7 +152,8 @@ pub async fn delete_all_of_pixels(
         .execute(&mut *connection)
         .await?;
     // The salts are deleted with the receipts. These rows are the positions of their leaves; the log's
-    // private trees retain hashes that cannot be attributed. Last, because appending to the log waits for it.
+    // private trees retain hashes that cannot be attributed. The rows are deleted last, because appending to the log
+    // waits for their deletion.
     query!("DELETE FROM log_leaves WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(connection)
         .await?;

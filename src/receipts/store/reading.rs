@@ -124,8 +124,8 @@ async fn list_of_visitor(
     )
 }
 
-/// Choices of some times, the latest first. Each answer is read separately, because the index on time lists
-/// them so; it does not contain positions, so choices of the same moment are read together and then sorted.
+/// Choices of some times, the latest first. Each state is read separately, because the index has it before the
+/// time. It does not contain positions, so choices of the same moment are read together and then sorted.
 async fn list_by_time(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -210,8 +210,7 @@ fn states(wanted: Option<ConsentState>) -> Vec<String> {
     all.map(|state| state.as_str().to_owned()).collect()
 }
 
-/// The period in which a policy was the pixel's, from its first to its last use; `None` if the pixel never
-/// had it.
+/// The period from the first to the last use of a policy by the pixel; `None` if the pixel never had it.
 async fn find_times_of_policy(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

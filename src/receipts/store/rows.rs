@@ -80,7 +80,7 @@ macro_rules! receipt_of {
         })
     };
 }
-/// The data shown with the receipt, from a record that has these columns.
+/// The data shown to the visitor, from a record that has these columns.
 macro_rules! shown_of {
     ($row:ident) => {
         $crate::receipts::store::rows::shown(

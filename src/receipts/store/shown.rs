@@ -9,7 +9,7 @@ use crate::pixels::pixel::DayZone;
 use crate::receipts::daily_counts::tally::VisitorCount;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// The days on which a popup is shown.
+/// The day of an impression, in UTC and in the time zone of the site.
 #[derive(Clone, Copy)]
 pub struct ShownOn {
     pub utc: NaiveDate,

@@ -4,7 +4,7 @@ use crate::consent_receipt::user_action::UserAction;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// Those of a pixel's choices at these positions that persons made.
+/// The positions, among these, of a pixel's choices that a person made.
 pub async fn list_by_persons(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -3,7 +3,7 @@ use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
 
-/// Takes the lease of watching a site until a time; `false` if another node has it.
+/// Takes the lease for watching sites until a time; `false` if another node holds it.
 pub async fn take_lease(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -27,7 +27,7 @@ pub async fn end_lease(
     Ok(())
 }
 
-/// Whether a node has had the lease since a time.
+/// Whether a node has held the lease since this time.
 pub async fn has_lease_since(connection: &mut PgConnection, since: DateTime<Utc>) -> Result<bool> {
     let found = query_scalar!(
         "SELECT EXISTS (SELECT FROM watch_turn WHERE taken_until >= $1) AS \"is_recent!\"",

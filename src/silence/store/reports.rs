@@ -81,7 +81,7 @@ macro_rules! select_row {
     };
 }
 
-/// Adds the entries of the public log.
+/// Converts rows to views, which contain their entries in the public log.
 async fn viewed(connection: &mut PgConnection, rows: Vec<Row>) -> Result<Vec<WatchReportView>> {
     let hashes = rows.iter().map(|row| row.sha256.clone()).collect::<Vec<_>>();
     let entries = find_entries(connection, Kind::Watch, &hashes).await?;

@@ -49,7 +49,7 @@ impl From<Row> for WatchedSite {
     }
 }
 
-/// Of a pixel without a row, the default settings.
+/// Returns the default settings for a pixel without a row.
 pub async fn find_site(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<WatchedSite> {
     let row = query_as!(
         Row,
@@ -63,7 +63,7 @@ pub async fn find_site(connection: &mut PgConnection, pixel_id: &PixelId) -> Res
     Ok(row.map(WatchedSite::from).unwrap_or_default())
 }
 
-/// Those of the pixels whose site loads or stores something without consent.
+/// Those of the pixels whose sites load or store something without consent.
 pub async fn list_broken(
     connection: &mut PgConnection,
     pixel_ids: &[String],
@@ -79,7 +79,7 @@ pub async fn list_broken(
     Ok(broken)
 }
 
-/// Stores what is known of the site of a pixel, whose row is locked.
+/// Stores the state of a pixel's site. The pixel's row must be locked.
 pub async fn upsert_known(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -108,7 +108,7 @@ pub async fn upsert_known(
     Ok(())
 }
 
-/// Stores the settings of a pixel, whose row is locked.
+/// Stores the settings of a pixel's site. The pixel's row must be locked.
 pub async fn upsert_settings(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -128,7 +128,7 @@ pub async fn upsert_settings(
     Ok(())
 }
 
-/// Installed pixels whose site the service has not planned to watch; without demo pixels.
+/// Installed pixels without a planned watch, except demo pixels.
 pub async fn list_unplanned(connection: &mut PgConnection, limit: i64) -> Result<Vec<PixelId>> {
     let pixel_ids = query_scalar!(
         "SELECT pixel_id AS \"pixel_id: PixelId\"
@@ -144,7 +144,7 @@ pub async fn list_unplanned(connection: &mut PgConnection, limit: i64) -> Result
     Ok(pixel_ids)
 }
 
-/// Plans the next watch. What was known of another host is removed.
+/// Plans the next watch, and removes the state if it belongs to another host.
 pub async fn upsert_plan(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -53,7 +53,7 @@ impl<'de, T: TextId> Deserialize<'de> for IdParam<T> {
     }
 }
 
-/// As for a text, because a malformed id is not invalid input.
+/// The schema of a string, because a malformed id is not invalid input.
 impl<T> JsonSchema for IdParam<T> {
     fn inline_schema() -> bool {
         String::inline_schema()

@@ -1,4 +1,4 @@
-//! JSON from strangers. `serde_json` alone accepts duplicate keys, and has no limits of values (ADR 0004).
+//! Untrusted JSON. `serde_json` alone accepts duplicate keys, and does not limit the number of values (ADR 0004).
 
 pub mod bounds;
 pub mod compact;

@@ -25,7 +25,7 @@ pub fn read_value<T: DeserializeOwned>(value: &Value, root: &str) -> Result<T, F
         .map_err(|error| problem(location(root, error.path()), error.inner()))
 }
 
-/// As [`read_value`], for types with `#[serde(flatten)]`: they lose the location, so it is searched.
+/// Like [`read_value`], for types with `#[serde(flatten)]`. Their errors lack the location, so it is searched for.
 pub fn read_fields<T: DeserializeOwned>(
     fields: &Map<String, Value>,
     root: &str,
@@ -52,7 +52,7 @@ fn read_without<T: DeserializeOwned>(
     })
 }
 
-/// The field without which the error disappears, or changes to one other than that the field is missing.
+/// The field whose removal makes the error disappear, or changes it to one that does not concern this field.
 fn culprit<'a, T: DeserializeOwned>(
     found: &FieldError,
     fields: &'a Map<String, Value>,
@@ -108,7 +108,7 @@ struct Explanation {
 }
 
 impl Explanation {
-    /// Unknown messages become the general one.
+    /// Unknown parser messages become a general one.
     fn of(text: &str) -> Self {
         let quoted = |rest: &str| rest.split('`').next().map(cut);
         if let Some(name) = text.strip_prefix("missing field `").and_then(quoted) {

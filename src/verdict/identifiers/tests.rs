@@ -93,7 +93,7 @@ fn a_visit_that_alone_has_several_words_is_repeated_and_then_they_count() {
     assert!(identifier(&all));
 }
 
-/// A text of random characters, another one for each number of a profile.
+/// A pseudo-random text for each number of each profile.
 fn random(profile: usize, number: usize) -> String {
     let hex = hex::encode(Sha256::digest(format!("{profile} {number}")));
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..32]].join("-")

@@ -1,4 +1,4 @@
-//! Shortens reports that are longer than a service takes.
+//! Shortens reports that are longer than a service accepts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::mem::take;
@@ -7,31 +7,31 @@ use super::model::{Page, Report, VisitReport};
 use super::shortened::shorten;
 use crate::verdict::Leak;
 
-/// The longest `report.json` that a service takes, in bytes.
+/// The longest `report.json` that a service accepts, in bytes.
 pub const MAX_JSON: usize = 1 << 20;
-/// The longest one that is written: evidence has the same limit for a report and its note together.
+/// The longest one that is written: evidence limits a report together with its note to `MAX_JSON`.
 const MAX_WRITTEN: usize = MAX_JSON - (64 << 10);
-/// The longest address with a host name and the beginning of its path.
+/// Enough characters for a host name and the beginning of a path.
 const MAX_ADDRESS: usize = 300;
 
 /// One way to make a report shorter.
 #[derive(Clone, Copy)]
 enum Step {
-    /// The elements of each page.
+    /// Limits the elements of each page.
     Elements(usize),
-    /// The characters of addresses and names.
+    /// Limits the characters of addresses and names.
     Texts(usize),
-    /// The entries of one host and kind in each list.
+    /// Limits the entries of one host and kind in each list.
     OfKind(usize),
-    /// A host and kind is listed in the first visit in which it leaked, and each visit has its first leak.
+    /// Lists a host and kind only in the first visit in which it leaked; each visit keeps its first leak.
     Once,
-    /// The entries of each list but the leaks.
+    /// Limits the entries of each list except the leaks.
     Others(usize),
-    /// The leaks of each visit.
+    /// Limits the leaks of each visit.
     Leaks(usize),
 }
 
-/// The steps that are taken in turn, until a report fits. Only those after `Once` remove leaking hosts.
+/// Applied in this order until a report fits. Only the steps after `Once` remove leaking hosts.
 const STEPS: [Step; 19] = [
     Step::Elements(50),
     Step::Texts(MAX_ADDRESS),
@@ -128,7 +128,7 @@ impl Step {
     }
 }
 
-/// Removes the elements whose leaks are not listed any more, or without the ends of their addresses.
+/// Removes elements whose leaks are no longer listed, or are listed with shortened addresses.
 fn keep_elements_of_leaks(page: &mut Page) {
     let leaks = page.visits.iter().flat_map(|visit| visit.leaks.iter().chain(&visit.allowed));
     let known = leaks.map(|leak| (leak.kind.name(), leak.url.as_str())).collect::<HashSet<_>>();
@@ -162,7 +162,7 @@ fn keep_of_each_kind(visit: &mut VisitReport, most: usize) {
     }
 }
 
-/// Keeps the first entries with the same key.
+/// Keeps the first `most` entries with the same key.
 fn keep_of_each<T, K: Ord>(list: &mut Vec<T>, most: usize, key: impl Fn(&T) -> K) {
     let mut counts = BTreeMap::new();
     list.retain(|entry| {

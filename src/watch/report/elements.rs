@@ -1,4 +1,4 @@
-//! The elements of a page that loaded what leaked.
+//! The elements of a page that loaded leaking scripts and frames.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,8 +6,8 @@ use crate::browser::site::without_fragment;
 use crate::verdict::VisitVerdict;
 use crate::visit::{Element, Observation};
 
-/// The elements of leaking scripts and frames, with the addresses of their leaks. If several elements or visits have an
-/// address, the first one counts.
+/// The elements of leaking scripts and frames, with the addresses of their leaks. If several elements or visits have
+/// the same address, the first one counts.
 pub fn elements_of(observations: &[Observation], verdicts: &[VisitVerdict]) -> Vec<Element> {
     let mut seen = HashMap::new();
     for element in observations.iter().flat_map(|observation| &observation.named.elements) {

@@ -1,4 +1,4 @@
-/// Text for HTML and XML, in elements and in quoted attributes.
+/// Escapes a text for HTML and XML, for use in elements and in quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

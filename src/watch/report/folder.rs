@@ -17,14 +17,14 @@ pub fn picture_name(page: usize, visit: Visit) -> String {
     format!("{page}-{}.png", visit.name())
 }
 
-/// Writes the files of a report and its note, and removes what is left of an earlier report. Files take their names
-/// after all of them were written. If that fails, none stays unfinished.
+/// Writes the files of a report and its note, and removes the files of an earlier report. Files are renamed to their
+/// final names after all have been written. Unfinished files are removed, also after an error.
 pub fn write_all(folder: &Path, files: &[(String, Vec<u8>)], note: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let note = (NOTE.to_owned(), note.as_bytes().to_vec());
     let all = files.iter().chain([&note]).collect::<Vec<_>>();
     let written = write_and_rename(folder, &all);
-    // A run that was killed may have left some of other names.
+    // A run that was killed may have left unfinished files with other names.
     let cleared = remove(folder, |name| unfinished(name).is_some_and(is_of_report));
     written.and(cleared)
 }
@@ -35,7 +35,7 @@ fn write_and_rename(folder: &Path, files: &[&(String, Vec<u8>)]) -> io::Result<(
         fs::write(part(name), bytes)?;
     }
     let is_new = |name: &str| files.iter().any(|(new, _)| new == name);
-    // Without a note, files of two reports are never taken for one.
+    // The earlier note is removed first, so that files of two reports are never verified as one report.
     remove(folder, |name| name == NOTE || is_of_report(name) && !is_new(name))?;
     for (name, _) in files {
         fs::rename(part(name), folder.join(name))?;
@@ -53,7 +53,7 @@ fn remove(folder: &Path, is_unwanted: impl Fn(&str) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The name that an unfinished file will have.
+/// The final name of an unfinished file.
 fn unfinished(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".part")
 }
@@ -119,7 +119,7 @@ mod tests {
     fn a_report_that_cannot_be_written_leaves_no_unfinished_file_and_no_note() {
         let folder = tempfile::tempdir().unwrap();
         write_all(folder.path(), &files(&[JSON, HTML]), "signed").unwrap();
-        // A file cannot take the place of a folder.
+        // A file cannot replace a folder.
         fs::create_dir(folder.path().join(JUNIT)).unwrap();
         let written = write_all(folder.path(), &files(&[JSON, HTML, JUNIT]), "signed");
         assert!(written.is_err());

@@ -1,4 +1,4 @@
-//! The lines to paste in the place of scripts and frames, which wait for consent.
+//! The lines to paste instead of scripts and frames, so that these wait for consent.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ const USUAL: &str = "analytics";
 /// The purpose of identification, which has a tag of its own.
 const IDENTIFYING: &str = "resolution";
 
-/// The lines of the leaks of a page.
+/// Writes the lines to paste for the leaks of a page.
 pub struct GatedLines<'p> {
     purpose: &'p str,
     elements: HashMap<(&'p str, &'p str), &'p Element>,
 }
 
 impl<'p> GatedLines<'p> {
-    /// Takes the purposes of the page's tag and the page's elements, of which a report that was submitted may have any.
+    /// Takes the purposes of the page's tag and the page's elements. Both are arbitrary in a submitted report.
     pub fn new(purposes: &'p [String], elements: &'p [Element]) -> Self {
         let elements = elements.iter().filter(|element| element.is_short());
         let elements =
@@ -29,7 +29,7 @@ impl<'p> GatedLines<'p> {
         Self { purpose: purpose_of(purposes), elements: elements.collect() }
     }
 
-    /// The gated form of a script or frame whose address is known to its end.
+    /// The gated form of a script or frame; `None` for other leaks, and if the address was shortened.
     pub fn line(&self, leak: &Leak) -> Option<String> {
         if leak.url.ends_with(REST) || leak.url.chars().count() >= MAX_URL {
             return None;
@@ -50,7 +50,7 @@ impl<'p> GatedLines<'p> {
     }
 }
 
-/// The purpose that lines name: one for which the popup asks, where that is known.
+/// The purpose to name in the lines: one that the popup asks for, if its purposes are known.
 fn purpose_of(purposes: &[String]) -> &str {
     let asked = || purposes.iter().map(String::as_str).filter(|name| is_purpose(name));
     if asked().any(|name| name == USUAL) {

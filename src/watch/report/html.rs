@@ -1,4 +1,4 @@
-//! `report.html`: the report for people, in one file that loads nothing.
+//! `report.html`: the report for human readers, in one file without external resources.
 
 use std::fmt::Write;
 

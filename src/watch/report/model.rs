@@ -142,7 +142,7 @@ impl Page {
         GatedLines::new(purposes, &self.elements)
     }
 
-    /// Whether all visits were made, observed and silent. A report that is submitted may lack some.
+    /// Whether all visits were made, observed and silent. A submitted report may lack visits.
     fn is_silent(&self) -> bool {
         let is_made = |visit: &Visit| self.visits.iter().any(|made| made.visit == *visit);
         Visit::ALL.iter().all(is_made) && self.visits.iter().all(|made| made.silent == Some(true))

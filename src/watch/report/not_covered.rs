@@ -21,7 +21,7 @@ pub const NOT_COVERED: [&str; 11] = [
      is named for a time; redirects of icons, icons of a web app manifest, and descriptions of searches (OpenSearch).",
 ];
 
-/// The limit of the reports of nodes.
+/// An additional limit of reports from nodes.
 const NOT_COVERED_ON_NODE: &str = "WebRTC to servers of a frame that has ended: the browser of a node sends no packets of WebRTC, \
      so that the servers count which its connections name when the page is left.";
 

@@ -71,8 +71,8 @@ fn result(page: &Page, visit: &VisitReport, leak: &Leak) -> Value {
     })
 }
 
-/// Host and path of an address as a relative reference: GitHub refuses a file in which one has another scheme than the
-/// checkout. `None` for what is no address of the web; a script can claim any name for itself.
+/// Host and path of an address as a relative reference: GitHub rejects a file in which an address has another scheme
+/// than the checkout. `None` for other texts, because a script can give itself any name.
 fn artifact(url: &str) -> Option<String> {
     let url = Url::parse(url.trim_end_matches(REST)).ok()?;
     let host = url.host_str().filter(|host| host.contains(|symbol: char| symbol != '.'))?;

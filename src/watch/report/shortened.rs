@@ -1,13 +1,13 @@
-//! Texts of which a report has only the beginning.
+//! Texts that a report contains only in part.
 
-/// Takes the place of the rest of a text. No address of a browser contains it: it would be escaped.
+/// Replaces the rest of a text. Addresses from a browser never contain it, because they are percent-encoded.
 pub const REST: char = '…';
 
-/// Keeps the first characters of a text.
+/// Truncates a text to `most` characters.
 pub fn shorten(text: &mut String, most: usize) {
     let Some((end, _)) = text.char_indices().nth(most) else { return };
     text.truncate(end);
-    // An address with a part of an escape would be invalid.
+    // An address that ends within a percent-encoded character would be invalid.
     let part = text.rfind('%').filter(|at| at + 3 > text.len());
     text.truncate(part.unwrap_or(text.len()));
     text.push(REST);

@@ -21,7 +21,7 @@ pub fn sign(signer: &NoteSigner, time: &str, files: &[(String, Vec<u8>)]) -> Str
     signer.sign(&text_of_note(time, files))
 }
 
-/// A report whose files are those that were signed.
+/// A report whose files match its signed note.
 #[derive(Debug)]
 pub struct Verified {
     pub watcher: Verifier,

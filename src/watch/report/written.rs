@@ -18,7 +18,7 @@ use super::not_covered::not_covered;
 use super::sarif::sarif;
 use super::signature::sign;
 
-/// The name in signature lines of watchers.
+/// The key name in signature lines of watchers.
 const WATCHER: &str = "assent-watch";
 
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +62,9 @@ pub fn write(
     Ok(report)
 }
 
-/// The files of a report except its pictures. All of them have the same leaks.
+/// The files of a report except its pictures. All of them list the same leaks.
 fn texts(report: &mut Report) -> Result<Vec<(String, Vec<u8>)>, ReportError> {
-    // The other files are made of what is left of the report.
+    // This may shorten the report, so the other files are written after it.
     let json = fitting_json(report)?;
     Ok(vec![
         (JSON.to_owned(), json),

@@ -18,7 +18,7 @@ impl Span {
         (self.from..=self.to).contains(&day)
     }
 
-    /// 3 May 2026, or 3 to 9 May 2026.
+    /// For example "3 May 2026", or "3 to 9 May 2026" for a week.
     pub fn name(&self) -> Message {
         let (from, to) = (self.from, self.to);
         if from == to {
@@ -39,7 +39,7 @@ pub fn are_weeks(days: usize) -> bool {
     days > MOST_DAYS
 }
 
-/// In the order of days. The last week is complete, the first one may be shorter.
+/// Days, or weeks for a long range, in chronological order. The last week is complete, the first one may be shorter.
 pub fn spans_of(days: &[DayCounts]) -> Vec<Span> {
     let length = if are_weeks(days.len()) { WEEK } else { 1 };
     let spans = days.rchunks(length).filter_map(|days| {

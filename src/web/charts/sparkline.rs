@@ -6,7 +6,7 @@ use crate::infra::templates::Message;
 
 const STEP: usize = 4;
 const HEIGHT: i64 = 24;
-/// Half the stroke's width at both ends.
+/// The margin above and below the line: half the width of the stroke.
 const EDGE: i64 = 2;
 
 #[derive(Debug, Serialize)]
@@ -18,7 +18,7 @@ pub struct Sparkline {
 }
 
 impl Sparkline {
-    /// Counts in the order of time. If all are 0, the line is at the bottom.
+    /// `counts` are in chronological order. If all are 0, the line is at the bottom.
     pub fn of(counts: &[i64], title: Message) -> Self {
         let top = counts.iter().copied().max().unwrap_or(0).max(1);
         let room = i128::from(HEIGHT - 2 * EDGE);

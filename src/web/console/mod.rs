@@ -1,22 +1,22 @@
 //! The console: the service for people, as pages and plain forms.
 //!
-//! A screen reads what a person sent, calls the capabilities like other transports, and shows the
-//! answer; it decides nothing itself. [`kit::member::Member`], the guard of every screen, redirects to the
-//! sign-in and back; its `ask` calls a capability with the session as the credential. Every `POST` takes a
-//! [`kit::form::Form`], which is refused unless it comes from a page of this service and this session.
+//! A screen parses the request, calls capabilities like other transports, and shows the output; it contains no
+//! business rules. [`kit::member::Member`], the guard of every screen, redirects to the sign-in and back; its
+//! `ask` calls a capability with the session as the credential. Every `POST` takes a [`kit::form::Form`], which is
+//! refused unless it comes from a page of this service and this session.
 //!
 //! # Adding a screen
 //!
-//! 1. A file in the folder of its subject with routes below `/console`, each with a `Member` first and a
+//! 1. Add a file in the folder of its subject with routes below `/console`. Each takes a `Member` first and returns a
 //!    `Result<Reply, Refusal>`: `member.screen(…)` is a page, `Reply::to(…)` a redirect after a form, and `?` a
-//!    page with the refusal. A refusal that is about a field is shown beside it.
-//! 2. A template in `templates/console/` that extends `console/layout.html`, with the block `screen`. Its texts are
-//!    translated; those that are made in Rust are a [`Message`](crate::infra::templates::Message). Every
-//!    form has `{% include "console/token.html" %}`. The pages' policy permits styles and scripts in `assets/` only.
-//! 3. For a screen of one site: an entry in [`kit::screen::SITE_SCREENS`], and `NavLocation::Site`. For the account:
-//!    an entry in `ACCOUNT_SCREENS`, and `NavLocation::AccountPart`. A step with a code is a [`kit::proof::Step`].
-//! 4. Its routes in [`routes`] below. Screens are not in the API's description, but name the equivalent calls.
-//! 5. Tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
+//!    page with the refusal. A refusal that concerns a field is shown beside it.
+//! 2. Add a template in `templates/console/` that extends `console/layout.html`, with the block `screen`. Its texts are
+//!    translated; texts from Rust are a [`Message`](crate::infra::templates::Message). Every form has
+//!    `{% include "console/token.html" %}`. The Content-Security-Policy permits styles and scripts in `assets/` only.
+//! 3. For a screen of one site, add an entry in [`kit::screen::SITE_SCREENS`], and use `NavLocation::Site`. For the
+//!    account, use `ACCOUNT_SCREENS` and `NavLocation::AccountPart`. A form with a code is a [`kit::proof::Step`].
+//! 4. Add its routes in [`routes`] below. Screens are not in the API's description, but name the equivalent calls.
+//! 5. Add tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
 
 pub mod account;
 pub mod agency;

@@ -37,7 +37,7 @@ described_routes![demo, provision_tag, preview, preview_own];
 )]
 #[get("/demo")]
 async fn demo(app: &State<App>) -> PreviewPage {
-    // While the database is unavailable, the form is shown without it.
+    // While the database is unavailable, the form is shown without the popup.
     let own = own_pixel(&app.infra.pool, &app.infra.base_host()).await.ok().flatten();
     let script_url = own.map(|pixel_id| script_url(app.infra.base_url(), &pixel_id));
     let content = context! { script_url };
@@ -74,7 +74,7 @@ async fn provision_tag(app: &State<App>, _counted: Counted, body: Body<16>) -> R
         Ok(wish) => wish,
         Err(problem) => return Ok(form_again(app.infra.base_url(), &form, &problem)),
     };
-    // Anybody can post any host, so nobody may change the controller's name of a tag in use.
+    // Anybody can post any host, so the controller's name of an existing demo tag is not changed.
     match provision(&app.infra, wish, Naming::Once).await {
         Ok(tag) => Ok(result_page(app.infra.base_url(), &tag)),
         Err(error) => {

@@ -77,7 +77,7 @@ impl Modify for Credentials {
     }
 }
 
-/// The description, created at the first request: it takes more memory than all else at the start.
+/// The description, created at the first request because that takes more memory than the rest of the start.
 pub struct ApiDescription {
     modules: fn() -> Vec<utoipa::openapi::OpenApi>,
     assembled: OnceLock<Assembled>,

@@ -1,4 +1,4 @@
-//! The description's examples: calls that a test makes, with their answers (`tests/interface/documentation/examples.rs`).
+//! The examples of the description: requests and responses of a test (`tests/interface/documentation/examples.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ struct Example {
     answer: Option<Value>,
 }
 
-/// Inserts the examples. Of several for one request the first is shown.
+/// Inserts the examples. If several belong to one operation, the first is used.
 pub fn fill_in(document: &mut Value) {
     let examples = serde_json::from_str::<Vec<Example>>(EXAMPLES);
     for example in examples.expect("the examples are well-formed") {

@@ -1,4 +1,4 @@
-//! The members of lists that the transport adds ([`crate::http::listed`]).
+//! Describes the member `next` and the header `Link`, which the transport adds to lists ([`crate::http::listed`]).
 
 use serde_json::{Value, json};
 

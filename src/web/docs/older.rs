@@ -21,7 +21,7 @@ pub fn of(json: &str) -> Result<String> {
     Ok(document.to_string())
 }
 
-/// Converts every schema of operations; examples may contain anything, and stay.
+/// Converts every schema of operations. Examples may contain anything, so they stay unchanged.
 fn schemas_in(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -85,7 +85,7 @@ fn bounds(fields: &mut Map<String, Value>) {
     }
 }
 
-/// A list of types becomes one type, or a choice, that may be null.
+/// A list of types becomes one type or `anyOf`. The type `null` becomes `nullable`.
 fn types(fields: &mut Map<String, Value>) {
     match fields.get("type").cloned() {
         Some(Value::Array(types)) => {

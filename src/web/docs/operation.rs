@@ -12,14 +12,14 @@ pub struct Operation {
     pub path: String,
     pub summary: String,
     pub description: Vec<Prose>,
-    /// Names of security schemes, one of which is required; none if empty.
+    /// Names of security schemes, one of which is required. If empty, no credential is required.
     pub credentials: Vec<String>,
     pub is_open: bool,
     pub parameters: Vec<Parameter>,
     pub body: Option<Body>,
     pub answers: Vec<Answer>,
     pub refusals: Vec<Refusal>,
-    /// A command line, from the path on: the page adds the service's address.
+    /// The parts of a command line. The page adds the service's address before the path.
     pub curl: Curl,
 }
 

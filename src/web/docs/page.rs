@@ -24,7 +24,7 @@ const FIRST: [&str; 10] = [
     "check_consent",
     "store_contacts",
 ];
-/// Addresses that integrators do not need.
+/// Paths that integrators do not need; they are listed last.
 const FOR_CRAWLERS: [&str; 2] = ["/.well-known/", "/robots.txt"];
 
 #[derive(Debug, Serialize)]

@@ -127,7 +127,7 @@ impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
         let html = html.ok_or(Status::InternalServerError)?;
         let text = || self.description.markdown(self.form, base_url, &html).to_string();
         let text = wants_markdown(request).then(text);
-        // The same for everybody, so it may be cached.
+        // The page is the same for everybody, so it may be cached, but must be revalidated.
         let kept = Header::new("Cache-Control", "no-cache");
         let page = response::Response::build_from((ContentType::HTML, html).respond_to(request)?)
             .header(kept)

@@ -41,7 +41,7 @@ fn keep(items: &mut Map<String, Value>, tag: &str) {
     items.retain(|_, item| item.as_object().is_some_and(|methods| !methods.is_empty()));
 }
 
-/// The names of the schemas that operations use, and that those use.
+/// The names of the schemas that operations use directly or through other schemas.
 fn needed(document: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open = Vec::new();

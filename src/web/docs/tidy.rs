@@ -1,4 +1,4 @@
-//! Corrections of the generated description, for what its macros cannot express or generated clients misread.
+//! Corrections of the generated description: additions that its macros cannot express, and changes for code generators.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut)
 }
 
-/// A route without credentials has an empty list, which distinguishes it from an oversight.
+/// An operation without credentials gets an empty list, which distinguishes it from an omission.
 fn say_who_may_call(operation: &mut Value) {
     let is_open = operation.get("security").is_none_or(|security| *security == json!([{}]));
     if is_open {
@@ -29,7 +29,7 @@ fn say_who_may_call(operation: &mut Value) {
     }
 }
 
-/// An optional body is not nullable.
+/// Removes `null` from the types of an optional body: it may be missing, but not be `null`.
 fn describe_body(operation: &mut Value) {
     let Some(body) = operation.pointer_mut("/requestBody/content/application~1json/schema") else {
         return;
@@ -45,8 +45,8 @@ fn describe_body(operation: &mut Value) {
     }
 }
 
-/// Removes unregistered formats (`uint` and similar; `minimum` says the same), and permits any
-/// fields where an object has no description, because some clients would assume that it has none.
+/// Removes unregistered formats (`uint` and similar; `minimum` expresses the same), and permits any fields in
+/// an object without described ones, because some client generators would assume that it has none.
 fn complete_schemas(value: &mut Value) {
     match value {
         Value::Object(fields) => {

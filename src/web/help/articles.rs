@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use crate::infra::templates::{self, Language};
 
-/// The last parts of the addresses, in the order of the list.
+/// The last path segments of the articles, in the order in which they are listed.
 pub const SLUGS: [&str; 11] = [
     "getting-started",
     "install",
@@ -54,7 +54,7 @@ impl Article {
     }
 }
 
-/// The articles that contain all words, those with the words in the title first.
+/// The articles that contain all words. Those with any of the words in the title come first.
 pub fn search(words: &str, language: &Language) -> Vec<Article> {
     let words = words.to_lowercase();
     let words = words.split_whitespace().collect::<Vec<_>>();

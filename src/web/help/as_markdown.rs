@@ -7,7 +7,7 @@ use rocket::{Data, Request};
 
 use super::pages::has_markdown;
 
-/// Turns such an address into that of the page. The guide, and documents about single subjects, have routes.
+/// Rewrites such an address to that of the page. The guide and documents about single subjects have their own routes.
 pub struct MarkdownAddresses;
 
 #[rocket::async_trait]
@@ -28,7 +28,7 @@ impl Fairing for MarkdownAddresses {
     }
 }
 
-/// The page of an address that ends in `.md`; `/index.md` is the first page.
+/// The page of an address that ends in `.md`; `/index.md` is the front page.
 fn page_of(path: &str) -> Option<&str> {
     let page = match path.strip_suffix(".md")? {
         "/index" => "/",

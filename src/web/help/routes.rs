@@ -17,7 +17,7 @@ pub fn routes() -> Vec<Route> {
     routes![help, article, contact, status, sitemap]
 }
 
-/// Longer searches are cut.
+/// The maximum length of a search text in characters; the rest is ignored.
 const LONGEST_SEARCH: usize = 100;
 
 #[get("/help")]

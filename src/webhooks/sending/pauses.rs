@@ -10,7 +10,7 @@ pub const RETRY_PERIOD: Duration = Duration::days(1);
 /// After this many consecutive failures, the endpoint counts as down; fewer may be the fault of one delivery.
 pub const MANY_FAILURES: i32 = 3;
 
-/// The next attempt after this number of failures; `None` once the day is over. The last one is at its end.
+/// The next attempt after this number of failures; `None` after [`RETRY_PERIOD`], at whose end the last one is made.
 pub fn next_attempt(
     now: DateTime<Utc>,
     failing_since: DateTime<Utc>,

@@ -76,7 +76,7 @@ impl PixelQueues {
         next.is_some_and(|next| next.is_fresh(now))
     }
 
-    /// The next delivery, and others that follow soon, whose bodies are to be built.
+    /// The deliveries whose bodies are to be built: the next one, and some that follow it.
     pub fn next_to_make(&mut self, now: Instant) -> Vec<Spot> {
         self.ahead = match self.forget_stale(now) {
             0 => (self.ahead * 2).min(MOST_AHEAD),

@@ -33,7 +33,7 @@ pub struct Sender {
     pub infra: Infra,
     pub permits: Arc<Semaphore>,
     slow_permits: Arc<Semaphore>,
-    /// Endpoints that this node sends to. Claims may lapse too early when the clock jumps ahead.
+    /// Endpoints that this node sends to. Claims alone do not suffice: they lapse too early if the clock jumps ahead.
     busy: Arc<Mutex<HashSet<Uuid>>>,
 }
 
@@ -58,7 +58,7 @@ impl Sender {
             return done;
         }
         let slow = self.slow_permits.try_acquire();
-        // If no slow permit is available, it keeps its own.
+        // Without a free slow permit, the work keeps its own.
         let _permit = slow.is_err().then_some(permit);
         work.await
     }

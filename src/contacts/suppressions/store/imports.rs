@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::types::hem::Hem;
 use crate::types::ids::AccountId;
 
-/// Imports that are not completed, without uploads from before `since`.
+/// The number of imports that are not completed, without uploads from before `since`.
 pub async fn count_unfinished(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -151,7 +151,7 @@ pub async fn find_waiting_import(
     Ok(import)
 }
 
-/// Moves the import behind all others that wait now.
+/// Moves the import behind all others that are waiting.
 pub async fn postpone(
     connection: &mut PgConnection,
     import_id: Uuid,

@@ -7,8 +7,8 @@ use super::programs::Programs;
 
 const UNFINISHED: &str = "unfinished-";
 
-/// Creates the cluster if it does not exist, under a temporary name, so that an interrupted start
-/// leaves no data.
+/// Creates the cluster if it does not exist. It is created under a temporary name, so that an
+/// interrupted start leaves no incomplete data.
 pub(super) async fn create_cluster(
     programs: &Programs,
     location: &DataLocation,
@@ -19,7 +19,7 @@ pub(super) async fn create_cluster(
     if data.exists() {
         return Ok(());
     }
-    // `initdb` outlives a killed service, so the next service must use a different folder.
+    // `initdb` may outlive a killed service, so each start uses a different folder.
     let name = format!("{UNFINISHED}{}", std::process::id());
     let unfinished = location
         .create_folder(&name)
@@ -32,7 +32,7 @@ pub(super) async fn create_cluster(
     Ok(())
 }
 
-/// Best effort: remaining files do no harm.
+/// Ignores errors, because remaining files are harmless.
 fn remove_unfinished(location: &DataLocation) {
     let entries = fs::read_dir(location.home()).into_iter().flatten().flatten();
     for entry in entries {
@@ -54,7 +54,7 @@ async fn run_initdb(
         .arg(folder)
         .args(["--username", superuser])
         .args(["--auth-local=trust", "--auth-host=reject"])
-        // Text is compared byte by byte, independent of upgrades of the system's locales.
+        // Text is compared byte by byte, so that upgrades of the system's locales cannot invalidate indexes.
         .args(["--encoding=UTF8", "--locale=C"])
         .args(["--data-checksums", "--no-instructions"])
         .output()

@@ -3,9 +3,9 @@
 //! ```text
 //! <data dir>/postgres/     or a link to /var/lib/assent/<name>/
 //!     lock                 held by the process that runs the server
-//!     postgres.log         what the server says; never statements or values
-//!     data/                the cluster, of the user the server runs as
-//!     socket/              the same user's, mode 0700
+//!     postgres.log         messages of the server, without statements and values
+//!     data/                the cluster, owned by the user that the server runs as
+//!     socket/              owned by the same user, mode 0700
 //! ```
 
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ impl DataLocation {
         programs: &Programs,
     ) -> Result<Self, EmbeddedPostgresError> {
         let data_dir = create_data_dir(data_dir)?;
-        // Two simultaneous first starts must agree on one folder.
+        // The lock makes two simultaneous first starts use the same folder.
         let _alone = locked(&data_dir).map_err(EmbeddedPostgresError::io("lock", &data_dir))?;
         let entry = data_dir.join("postgres");
         let (home, owner) = match entry.canonicalize() {
@@ -86,7 +86,7 @@ impl DataLocation {
         PORT
     }
 
-    /// No TLS on a private socket, whatever `PGSSLMODE` requests.
+    /// The connection URL. It disables TLS, which a private socket does not need, regardless of `PGSSLMODE`.
     pub(super) fn url(&self, user: &str, database: &str) -> String {
         format!(
             "postgres://{user}@localhost:{PORT}/{database}?host={}&sslmode=disable",
@@ -99,7 +99,7 @@ impl DataLocation {
         command_as(self.owner, program, Path::new("/"))
     }
 
-    /// Removes a socket folder outside of [`home`](Self::home), which exists only while the server runs.
+    /// Removes the socket folder if it is outside of [`home`](Self::home): it is needed only while the server runs.
     pub(super) fn leave_no_socket(&self) {
         if !self.socket.starts_with(&self.home) {
             let _ = fs::remove_dir(&self.socket);
@@ -112,7 +112,7 @@ impl DataLocation {
         Ok(folder)
     }
 
-    /// Files that root creates in an ordinary user's folder get that owner, who may start the service next.
+    /// Gives a file to the owner of the folder if root created it, because that user may start the service next.
     pub(super) fn give_to_owner_of_home(&self, file: &File) -> io::Result<()> {
         let home = fs::metadata(&self.home)?;
         if geteuid().is_root() {

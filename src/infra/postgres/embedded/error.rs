@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 /// The oldest supported major version.
 pub(super) const OLDEST: u32 = 14;
 
-/// Every `Display` is one sentence for the person who started the program.
+/// An error of the embedded PostgreSQL. Every `Display` is one sentence for the person who started the program.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedPostgresError {
     #[error(
@@ -67,7 +67,7 @@ impl EmbeddedPostgresError {
     }
 }
 
-/// The lines of what a program said that name a cause, or else its last three.
+/// The lines of a program's output that name a cause, or else its last three lines.
 pub(super) fn one_line(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let causes: Vec<&str> = lines

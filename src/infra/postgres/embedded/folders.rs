@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use super::owner::{Owner, may_enter};
 use super::programs::Programs;
 
-/// Data folder of a service that root starts in a folder closed to other users.
+/// Parent of the data folders of services that root starts in a folder which other users cannot enter.
 const SHARED_STATE: &str = "/var/lib/assent";
 
-/// The mode of root's folder, which lets the server's user pass through to its own folders inside.
+/// The mode of root's folder, which lets the server's user reach its own folders inside.
 const ENTERED_BY_SERVER: u32 = 0o711;
 
 pub(super) fn create_home(
@@ -40,7 +40,7 @@ pub(super) fn create_home(
     Ok(home)
 }
 
-/// Data without a link belong to another folder, or to this one before it was emptied: they are kept.
+/// Creates a folder under an unused name. Existing data are kept: they belong to another or an earlier folder.
 fn create_under_free_name(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let mut attempt = 1;
     loop {

@@ -17,7 +17,7 @@ use super::pid_file::PidFile;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
 /// Stops a server that outlived its service, and removes its files. The caller holds the lock, so
-/// no service needs it.
+/// no running service uses the server.
 pub(super) async fn end_leftover(location: &DataLocation) -> Result<(), EmbeddedPostgresError> {
     let data = location.data();
     if let Some(file) = PidFile::read(&data) {
@@ -31,7 +31,7 @@ pub(super) async fn end_leftover(location: &DataLocation) -> Result<(), Embedded
     remove_sockets(location).map_err(EmbeddedPostgresError::io("clean up", location.socket()))
 }
 
-/// The socket's own lock file contains the pid of the dead server too.
+/// Removes all files in the socket folder, including the socket's lock file, which contains the dead server's pid.
 fn remove_sockets(location: &DataLocation) -> io::Result<()> {
     for entry in fs::read_dir(location.socket())? {
         fs::remove_file(entry?.path())?;
@@ -60,7 +60,7 @@ async fn end(pid: Pid, location: &DataLocation) -> Result<(), EmbeddedPostgresEr
     Ok(())
 }
 
-/// Whether `pid` is the main process of a server on `data`, by the command line, which every user may read.
+/// Whether `pid` is the main process of a server on `data`, according to its command line, which every user may read.
 fn serves(pid: Pid, data: &Path) -> bool {
     let with_data = [b"-D ", data.as_os_str().as_bytes(), b" -c "].concat();
     command_line(pid).windows(with_data.len()).any(|part| part == with_data)

@@ -3,9 +3,9 @@
 //! at a time ([`lock`]). The server starts and stops with the service ([`server`]). The server listens only
 //! on a Unix socket in a folder of mode 0700, and trusts everybody who can reach it: its user and root, who
 //! could read the data files anyway. A loopback port would be open to every user of the machine. PostgreSQL
-//! refuses to run as root. The server then runs as the owner of the data; for new data as `postgres`, else
-//! `nobody`. `std::process::Command::uid` also drops root's supplementary groups. The environment is empty,
-//! so that the other user cannot find the service's secrets in `/proc`. The server outlives a killed
+//! refuses to run as root, so a service of root starts it as the owner of the data; for new data as `postgres`,
+//! else `nobody`. `std::process::Command::uid` also drops root's supplementary groups. The environment is
+//! cleared, so that the other user cannot read the service's secrets in `/proc`. The server outlives a killed
 //! service. The next start shuts it down and starts a new one, so that no session of the dead service keeps
 //! a lock, and settings and programs are current.
 
@@ -33,12 +33,12 @@ use lock::{Attempt, Lock, Purpose};
 use programs::Programs;
 use server::{SUPERUSER, Server};
 
-/// The owner of the database, which is no superuser, so SQL can never start programs or read files.
+/// The role that owns the database. It is not a superuser, so that SQL can never start programs or read files.
 const APPLICATION: &str = "assent";
 
-/// Maximum wait of a service for one-off commands that use the data.
+/// Maximum time that a service waits for one-off commands that use the data.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum wait of a command for other commands, and for a service that is starting or stopping.
+/// Maximum time that a command waits for other commands, and for a service that is starting or stopping.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The running PostgreSQL. [`stop`](Self::stop) shuts it down and waits; dropping the value does not wait.
@@ -49,7 +49,7 @@ pub struct EmbeddedPostgres {
     owned: Option<Owned>,
 }
 
-/// The order matters: the lock is released after the server was told to stop.
+/// The order of the fields matters: the server is dropped, which signals it to stop, before the lock is released.
 #[derive(Debug)]
 struct Owned {
     server: Server,
@@ -76,8 +76,8 @@ impl EmbeddedPostgres {
         &self.url
     }
 
-    /// Stops the server, cutting open connections, and waits until its data are closed. After an
-    /// error the data are safe too: the next start recovers them.
+    /// Stops the server, which closes open connections, and waits until it has exited. The data are
+    /// safe even after an error: the next start recovers them.
     pub async fn stop(mut self) -> Result<(), EmbeddedPostgresError> {
         match &mut self.owned {
             Some(owned) => owned.server.stop().await,

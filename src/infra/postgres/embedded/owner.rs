@@ -41,8 +41,8 @@ pub(super) fn owner_of_new_data() -> Result<Owner, EmbeddedPostgresError> {
         .ok_or(EmbeddedPostgresError::NoServerUser)
 }
 
-/// Whether `owner` can run the programs from the folder, according to the kernel, which knows
-/// access control lists.
+/// Whether `owner` can run a program with `folder` as its working directory. Tries it, because
+/// permissions may depend on access control lists.
 pub(super) fn may_enter(owner: Owner, folder: &Path, programs: &Programs) -> bool {
     let mut command = command_as(owner, &programs.postgres(), folder).into_std();
     command.arg("--version").stdout(Stdio::null());

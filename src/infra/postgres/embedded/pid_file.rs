@@ -26,10 +26,10 @@ impl PidFile {
         Some(Self { pid, ready, text })
     }
 
-    /// Replaces the pid in the file by our own. Another process may have the number meanwhile, and
-    /// PostgreSQL would take it for a running server; it ignores the pid of its parent, which is
-    /// this process. Removing the file would lose the shared memory key, by which PostgreSQL
-    /// detects sessions that outlived their server.
+    /// Replaces the pid in the file with the pid of this process. Another process may have the old
+    /// pid now, and PostgreSQL would mistake it for a running server, but it ignores the pid of its
+    /// parent, which is this process. Removing the file would lose the shared memory key, by which
+    /// PostgreSQL detects sessions that outlived their server.
     pub(super) fn take_over(&self, data: &Path) -> io::Result<()> {
         let rest = self.text.find('\n').map_or("\n", |end| &self.text[end..]);
         let mut file = OpenOptions::new()

@@ -36,7 +36,7 @@ impl Programs {
         }
     }
 
-    /// The programs that can open `data`: a major version reads only its own files.
+    /// The programs that can open `data`: a major version reads only files of the same version.
     pub(super) fn for_data<'a>(
         installed: &'a [Self],
         data: &Path,

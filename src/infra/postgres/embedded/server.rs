@@ -18,7 +18,7 @@ use super::pid_file::PidFile;
 use super::programs::Programs;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
-/// The role that the cluster is created with; used only to create the application's role.
+/// The superuser of the cluster, used only to create the application's role and database.
 pub(super) const SUPERUSER: &str = "postgres";
 const LARGEST_LOG: u64 = 1024 * 1024;
 const PREPARE_ATTEMPTS: u32 = 10;
@@ -30,7 +30,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Returns when the server accepts connections, without a timeout, because recovery may take any time.
+    /// Returns once the server accepts connections. Has no timeout, because recovery may take any time.
     pub(super) async fn start(
         programs: &Programs,
         location: DataLocation,
@@ -71,8 +71,8 @@ impl Server {
         }
     }
 
-    /// Creates the role and the database `name` if they do not exist. Retries, because the
-    /// connection has broken on a busy machine right after recovery.
+    /// Creates the role and the database `name` if they do not exist. Retries, because on a busy
+    /// machine the connection may break right after recovery.
     pub(super) async fn create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
         let mut attempts = 1;
         loop {
@@ -125,7 +125,7 @@ impl Server {
         i32::try_from(pid).ok().map(Pid::from_raw)
     }
 
-    /// Does nothing if the process has exited: its pid is reserved until it is waited for.
+    /// Has no effect if the process has exited: its pid is not reused before it has been waited for.
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.pid() {
             let _ = kill(pid, signal);
@@ -146,7 +146,7 @@ pub(super) async fn accepts(url: &str) -> bool {
     }
 }
 
-/// On the command line, neither an edited `postgresql.conf` nor `ALTER SYSTEM` overrides these settings.
+/// Settings for the command line, where neither an edited `postgresql.conf` nor `ALTER SYSTEM` overrides them.
 fn settings(location: &DataLocation) -> Vec<OsString> {
     let mut socket = OsString::from("unix_socket_directories=");
     socket.push(quoted(location.socket()));
@@ -161,8 +161,8 @@ fn settings(location: &DataLocation) -> Vec<OsString> {
         "log_timezone=UTC",
         "log_destination=stderr",
         "logging_collector=off",
-        // Only the server's own messages: errors of statements may quote personal data, and the
-        // service reports them.
+        // Only the server's own messages are logged: errors of statements may quote personal data,
+        // and the service logs them itself.
         "log_min_messages=log",
         "log_min_error_statement=panic",
         "log_checkpoints=off",
@@ -174,7 +174,7 @@ fn settings(location: &DataLocation) -> Vec<OsString> {
     .collect()
 }
 
-/// An item of a PostgreSQL list, quoted because a comma or a blank would end it.
+/// An item of a list setting, quoted because a comma or a space would end it.
 fn quoted(path: &Path) -> OsString {
     let mut bytes = vec![b'"'];
     for &byte in path.as_os_str().as_bytes() {

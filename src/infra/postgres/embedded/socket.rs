@@ -10,13 +10,13 @@ use super::error::EmbeddedPostgresError;
 use super::folders::{create_owned, short_hash};
 use super::owner::Owner;
 
-/// The port is only part of the socket's name: each cluster has its own folder.
+/// The port is only a part of the socket's file name, and the same for all clusters, which have separate folders.
 pub(super) const PORT: u16 = 5432;
 
 /// In bytes; Linux would accept 107.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// Inside `home`, or in a folder with a short path if that one is too long for a socket.
+/// Creates the socket folder in `home`, or in `/tmp` if the path would be too long for a socket.
 pub(super) fn socket_folder(home: &Path, owner: Owner) -> Result<PathBuf, EmbeddedPostgresError> {
     let inside = home.join("socket");
     let socket = inside.join(format!(".s.PGSQL.{PORT}"));

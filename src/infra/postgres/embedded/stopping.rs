@@ -3,7 +3,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-/// A fast shutdown closes the data; after an immediate one, the next start recovers them.
+/// A fast shutdown writes a checkpoint; after an immediate shutdown, the next start must recover the data.
 pub(super) const FAST_SHUTDOWN: Signal = Signal::SIGINT;
 pub(super) const IMMEDIATE_SHUTDOWN: Signal = Signal::SIGQUIT;
 

@@ -8,7 +8,7 @@ use crate::types::ids::PixelId;
 #[derive(Clone)]
 pub struct Due {
     pub pixel_id: PixelId,
-    /// When the popup got the form that is due.
+    /// The time at which the popup was given the form that is due.
     pub configured_at: DateTime<Utc>,
     pub failures: i32,
 }
@@ -19,7 +19,7 @@ pub struct Plan {
     pub failures: i32,
 }
 
-/// Makes a form of a popup due, at the earliest when nobody takes the pictures of an earlier one any more.
+/// Makes a form of a popup due, but not before the lease on an earlier form has ended.
 pub async fn upsert_due(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

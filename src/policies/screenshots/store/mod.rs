@@ -39,7 +39,7 @@ macro_rules! select_row {
     };
 }
 
-/// Adds the entries of the public log.
+/// Adds the entries of the public log to the rows.
 async fn viewed(connection: &mut PgConnection, rows: Vec<Row>) -> Result<Vec<ScreenshotView>> {
     let mut lists = rows.iter().map(|row| row.list_sha256.clone()).collect::<Vec<_>>();
     lists.dedup();

@@ -8,9 +8,8 @@ use crate::consent_receipt::user_action::{Act, Seen};
 use crate::error::{Error, Result};
 use crate::receipts::record::new_receipt::NewReceipt;
 
-/// The connection caches the prepared statements for up to this many rows: that saves a round trip, and the
-/// coordinator parses them once. For a longer statement the round trip matters less, and caching would take
-/// too much of the coordinator's memory.
+/// Statements for up to this many rows stay prepared on the connection, which saves a round trip and repeated
+/// parsing by the coordinator. For a longer statement the round trip matters less than the coordinator's memory.
 const KEPT_FORMS: usize = 32;
 
 /// A row with its `seq`, its position among all receipts.
@@ -27,7 +26,7 @@ impl Drawn<'_> {
 }
 
 /// Inserts the rows, with their leaves if there is a log, and returns the `seq` of new ones. Rows without
-/// leaves are a single statement, which their machine commits alone.
+/// leaves are inserted by a single statement, which their machine commits alone.
 pub async fn insert_drawn(
     connection: &mut PgConnection,
     drawn: &[Drawn<'_>],
@@ -47,7 +46,7 @@ pub async fn insert_drawn(
 /// triggers.
 const REFUSED: [&str; 8] = ["22", "23", "40001", "40P01", "42", "54", "55P03", "P0"];
 
-/// Converts an error: unless the content was refused, the commit may have happened, and must not be repeated.
+/// Converts an error. Unless PostgreSQL refused the content, the commit may have happened, so it must not be retried.
 fn unconfirmed(error: sqlx::Error) -> Error {
     let code = error.as_database_error().and_then(|error| error.code());
     if code.is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class))) {
@@ -76,9 +75,9 @@ async fn insert_leaves(
     Ok(())
 }
 
-/// Inserts the rows, and returns the `seq` of new ones. One tuple per row, because this form is forwarded
-/// unchanged; so the text depends on the number of rows and cannot be checked at compile time. Two machines
-/// parse every value, so columns that are empty in all rows are omitted.
+/// Inserts the rows, and returns the `seq` of new ones. The statement has one tuple per row, because this form
+/// is forwarded unchanged; its text depends on the number of rows, so it cannot be checked at compile time. Two
+/// machines parse every value, so columns that are empty in all rows are omitted.
 async fn insert_values(
     connection: &mut PgConnection,
     drawn: &[Drawn<'_>],

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, query_as, query_scalar};
 
 use crate::error::Result;
 
-/// The least hash of each shard, in order: the same for all distributed tables of this program. Empty if
+/// The lowest hash of each shard, in order: the same for all distributed tables of this program. Empty if
 /// nothing is distributed.
 pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
     let has_shards = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")

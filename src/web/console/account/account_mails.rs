@@ -66,7 +66,7 @@ async fn mails(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     Ok(member.screen(MAILS, content))
 }
 
-/// A form sends only ticked boxes.
+/// Browsers send ticked boxes only, so a missing field turns a notification off.
 #[post("/console/account/mails", data = "<form>")]
 async fn choose(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let change = MailChange::of(|switch| form.get(switch.as_str()).is_some());

@@ -38,7 +38,7 @@ pub async fn rows(member: &Member<'_>) -> Result<Vec<Value>> {
 
 #[post("/console/account/apps/<grant_id>/end", data = "<_form>")]
 async fn disconnect(member: Member<'_>, grant_id: &str, _form: Form) -> Result<Reply, Refusal> {
-    // The member who connected an app may disconnect it.
+    // Members may always disconnect apps that they connected themselves; for others, the capability checks the scope.
     if !grants::end_own(&member.app.infra.pool, &member.app.infra.clock, &member.member, grant_id)
         .await?
     {

@@ -16,7 +16,7 @@ pub fn routes() -> Vec<Route> {
     routes![subscribe, manage]
 }
 
-/// Shows a link to the provider, because the pages' policy permits forms to this service only.
+/// Shows a link to the provider, because the Content-Security-Policy permits forms to this service only.
 fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: Message, url: &str) -> Reply {
     let screen = Screen {
         template: "console/way_out.html",
@@ -34,7 +34,7 @@ fn payer(member: &Member<'_>) -> PayerRequest {
 #[post("/console/account/subscribe", data = "<_form>")]
 async fn subscribe(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
     let opened = match member.ask::<OpenCheckout>(payer(&member)).await {
-        // The subscription runs, and its last invoice is unpaid: it is paid in the portal.
+        // A subscription already runs, for example with an unpaid invoice, which the member can pay in the portal.
         Err(Error::AlreadySubscribed) => return Ok(portal(&member).await?),
         opened => opened?,
     };

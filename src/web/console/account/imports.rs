@@ -1,5 +1,5 @@
-//! Importing lists of suppressions. This module uses no other screen, because the list of
-//! suppressions shows the newest imports.
+//! The screen of a suppression import. It must not depend on `suppressed`, which uses this module to show the newest
+//! imports.
 
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;

@@ -92,7 +92,7 @@ fn part(found: i64, [one, more]: [Message; 2]) -> Option<Message> {
     (found > 0).then(|| counted(found, [Message::plain(""), one, more]))
 }
 
-/// The words for what is counted up to a limit only.
+/// The text for rows that are counted only up to a limit.
 fn part_of_many(found: i64, [one, more, most]: [Message; 3]) -> Option<Message> {
     match found > MOST_COUNTED {
         true => Some(most.with("number", Message::Number(MOST_COUNTED))),

@@ -26,7 +26,7 @@ pub fn notice_of(done: &str, has_mail: bool) -> Option<Message> {
     }
 }
 
-/// The number of sites that a form has chosen; `None` for all sites.
+/// The number of sites selected in a form, as text; `None` for all sites.
 fn number_of(sites: &SiteChoice) -> Option<Message> {
     let many = sites.pixels()?.len();
     Some(words::sites(i64::try_from(many).unwrap_or(i64::MAX)))

@@ -187,7 +187,7 @@ async fn show_member(member: Member<'_>, member_id: &str) -> Result<Reply, Refus
     Ok(member_screen(&member, 200, member_id, &found, shown).await?)
 }
 
-/// The form of a member, and why it was refused.
+/// The form of a member, with the error if it was refused.
 struct Shown {
     role: Scope,
     sites: SiteChoice,

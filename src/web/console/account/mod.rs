@@ -78,7 +78,7 @@ async fn account(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     Ok(account_screen(&member, 200, notice, None).await?)
 }
 
-/// A form for a key that was refused.
+/// A refused form for a new key, with its errors.
 #[derive(Default)]
 struct RefusedKey {
     name: String,
@@ -123,7 +123,7 @@ async fn account_screen(
         plan_summary: plan(&caller),
         gauges: gauges(&caller.allowance),
         on_trial: caller.plan == Plan::Free,
-        // While it is paused, the banner above the screen has the button.
+        // While identification is paused, the banner above the screen contains the button.
         can_pay: caller.plan == Plan::Free
             && member.paused.as_ref().is_none_or(|paused| !paused.needs_subscription())
             && member.app.billing.stripe.is_configured(),
@@ -147,7 +147,7 @@ async fn account_screen(
     Ok(member.screen_with_status(status, ACCOUNT, content))
 }
 
-/// The choices of how long a key works: the days, and the words.
+/// The options for the expiry of a key: the days as the form sends them, and the label.
 const LIVES: [(&str, Message); 4] = [
     ("", tr("Never")),
     ("30", tr("In 30 days")),
@@ -169,14 +169,14 @@ async fn waiting_address(member: &Member<'_>) -> Result<Option<Message>> {
 
 #[post("/console/account/keys", data = "<form>")]
 async fn make_key(mut member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
-    // An unknown scope becomes the least.
+    // An unknown scope is replaced by the one with the fewest permissions.
     let scope = form.get("scope").map(|scope| Scope::parse(scope).unwrap_or(Scope::Read));
     let sites = SiteChoice::of(&form);
     let (name, days, sites_error) = (form.text("name"), form.text("days"), sites.problem(None));
     let request = KeyRequest {
         name: form.get("name").map(str::to_owned),
         scope,
-        // A text that is no number is refused, not taken for never.
+        // Text that is not a number becomes 0, which is refused: it must not create a key that never expires.
         expires_in_days: form.get("days").map(|days| days.parse().unwrap_or_default()),
         pixels: sites.pixels(),
     };
@@ -249,7 +249,7 @@ async fn end_session(member: Member<'_>, session_id: &str, _form: Form) -> Resul
     let session_id = session_id.parse::<Uuid>().map_err(|_| Error::NotFound)?;
     match sessions::end(&member.app.infra, &member.member, session_id).await? {
         true => {
-            // The holder of that session may have connected an app.
+            // Apps that were connected in that session lose access too: its holder may have been somebody else.
             grants::end_of_session(&member.app.infra.pool, session_id).await?;
             Ok(Reply::to("/console/account?done=ended"))
         }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
 
-/// The section of the account's screen; `None` where there are no passkeys.
+/// The passkeys on the account's screen; `None` if the service does not offer passkeys.
 pub async fn section(member: &Member<'_>) -> Result<Option<Value>> {
     let infra = &member.app.infra;
     if !passkeys::are_offered(&infra.outbox) {

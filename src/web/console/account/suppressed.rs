@@ -58,7 +58,7 @@ async fn suppressed(member: Member<'_>, query: Query) -> Result<Reply, Refusal> 
     Ok(suppressed_screen(&member, 200, after, notice, None).await?)
 }
 
-/// The list with its forms; `wrong` is about the file, or the confirmation.
+/// The list with its forms; `wrong` is an error in the file or the confirmation.
 pub async fn suppressed_screen(
     member: &Member<'_>,
     status: u16,
@@ -91,7 +91,7 @@ fn wrong_field(error: &Error) -> &'static str {
     }
 }
 
-/// The sentences for what is wrong with the form; all others are those of the import.
+/// The message for an error. Errors in the form have their own texts.
 fn explained(error: &Error) -> Message {
     match error {
         Error::Validation(_) if wrong_field(error) == "word" => {
@@ -151,7 +151,7 @@ async fn person_screen(
 #[post("/console/account/suppressed/<hem>/add", data = "<form>")]
 async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Refusal> {
     let found = member.ask::<ShowPerson>(OfPerson { hem: hem.into() }).await;
-    // Without anything to erase, it can be undone.
+    // A suppression that erases nothing can be undone, so it needs no confirmation.
     let erases = found.is_ok_and(|person| !person.hosts.is_empty());
     if erases && form.text("word").to_uppercase() != WORD {
         let wrong = tr("Type {{ word }} to confirm.").with("word", WORD);

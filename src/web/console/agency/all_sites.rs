@@ -52,7 +52,7 @@ pub struct ClientForm {
     pub email: String,
     pub display_name: String,
     pub role: Scope,
-    /// `email` or `display_name`.
+    /// The field that `error` concerns: `email` or `display_name`.
     pub field: &'static str,
     pub error: Option<Message>,
 }

@@ -1,4 +1,4 @@
-//! The page on which a client confirms an account or declines it. The link of the mail is the proof; no
+//! The page on which a client confirms an account or declines it. The link in the mail authorises the client; no
 //! sign-in is needed.
 
 use rocket::{Route, get, post, routes};

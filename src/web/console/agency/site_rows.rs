@@ -1,4 +1,4 @@
-//! The sites of all accounts of a person, read in a number of statements that does not grow with them.
+//! The sites of all accounts of a person, read with a constant number of statements.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,14 +29,14 @@ pub struct SiteRow {
     account: String,
     role: Message,
     host: String,
-    /// The address of the site in the console, once the session is in its account.
+    /// The address of the site in the console, which works after the session has switched to its account.
     href: String,
     is_here: bool,
     state: Message,
     /// `good`, `bad` or `none`.
     tone: &'static str,
     asks: bool,
-    /// The part of the answers; `None` without any.
+    /// In percent of the answers; `None` without any.
     accepted: Option<Message>,
     answered: i64,
     requests: i64,
@@ -46,12 +46,12 @@ pub struct SiteRow {
 pub struct AllSites {
     pub accounts: usize,
     pub sites: usize,
-    /// The sites that the search has found.
+    /// The number of sites that match the search.
     pub found: usize,
     pub rows: Vec<SiteRow>,
 }
 
-/// The accounts that the person may open.
+/// The person's memberships in active accounts.
 async fn memberships_of(member: &Member<'_>) -> Result<HashMap<AccountId, Membership>> {
     let all =
         sessions::memberships(&member.app.infra.pool, &member.app.infra.outbox, &member.member)
@@ -60,7 +60,7 @@ async fn memberships_of(member: &Member<'_>) -> Result<HashMap<AccountId, Member
     Ok(active.map(|it| (it.account.account_id.clone(), it)).collect())
 }
 
-/// One page of the sites, by account and host, whose account or host contains a text.
+/// One page of the sites whose account name or host contains a text, sorted by account and host.
 pub async fn read(member: &Member<'_>, search: &str, first: usize) -> Result<AllSites> {
     let memberships = memberships_of(member).await?;
     let owners = memberships.keys().map(ToString::to_string).collect::<Vec<_>>();

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::pixels::setup::ListPixels;
 use crate::web::console::kit::member::Member;
 
-/// Erases a person on every site of the account, with the choices there, and blocks them. The choices are only found
-/// through the contacts, so these are erased first; a repeated call completes an interrupted one.
+/// Erases a person's contacts and choices on every site of the account, then suppresses the person. Choices can be
+/// found only through contacts, so this order is necessary; a repeated call completes an interrupted one.
 pub async fn block_person(member: &Member<'_>, hem: &str) -> Result<()> {
     let person = || OfPerson { hem: hem.into() };
     let hosts = member.ask::<ShowPerson>(person()).await?.hosts;

@@ -16,7 +16,7 @@ impl<'r> FromRequest<'r> for Browser {
     }
 }
 
-/// In the order of precedence: most browsers also contain the names of similar ones.
+/// In order of precedence: the header of most browsers also contains the names of similar ones.
 const BROWSERS: [(&str, &str); 6] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

@@ -1,6 +1,6 @@
 //! The console's cookies: the session, the sign-in that precedes it, and the mark of a known browser.
-//! Scripts cannot read them, forms of other sites do not send them, and with TLS only this host can set them
-//! (`__Host-`).
+//! Scripts cannot read them, browsers do not send them with forms of other sites, and with TLS only this host can
+//! set them (`__Host-`).
 
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::time::Duration;
@@ -93,7 +93,7 @@ pub fn keep_known_browser(infra: &Infra, jar: &CookieJar<'_>, mailbox: &Mailbox)
     jar.add(cookie);
 }
 
-/// Keeps the language of pages before the sign-in, and of those for everybody.
+/// Stores the language for public pages and for pages before the sign-in.
 pub fn keep_language(base_url: &str, jar: &CookieJar<'_>, language: &Language) {
     let mut cookie = language_cookie(base_url, language.tag);
     cookie.set_max_age(LANGUAGE_KEPT);

@@ -1,7 +1,7 @@
-//! A form with a file that is passed on while it arrives. The checks of [`super::form`] apply. The
-//! token and the confirmation must precede the file, as browsers send them in the order of the
-//! page. The form parser buffers incomplete input: the text before the first boundary, the headers
-//! of a part. The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
+//! A form whose file is processed while it is received. The checks of [`super::form`] apply. The
+//! token and the confirmation must precede the file; browsers send fields in the order of the
+//! page. The form parser buffers incomplete input, such as the text before the first boundary or the
+//! headers of a part, so the size of everything before the file is limited ([`MOST_BEFORE_FILE`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::http::body::outcome;
 use crate::http::body::upload::Upload;
 use crate::http::header_value::header_of;
 
-/// The largest file has 16 MiB; browsers add some text.
+/// The maximum size of a file, 16 MiB, and 16 KiB for the other parts of the form.
 const LIMIT_KIB: usize = 16 * 1024 + 16;
 const LONGEST_TEXT: u64 = 256;
 /// Maximum number of bytes before the file: two short fields and the headers of three parts.
@@ -28,7 +28,7 @@ const WORD: &str = "word";
 /// The refusal of a form without a file.
 pub const EMPTY_FILE: &str = "choose a file that has something in it";
 
-/// A form from a page of this session whose first file has not been read yet.
+/// A form from a page of this service. Its token and its file have not been read yet.
 pub struct FileForm<'r> {
     upload: Upload<'r, LIMIT_KIB>,
     boundary: String,
@@ -60,8 +60,8 @@ fn head_of(request: &Request<'_>) -> Result<(String, String)> {
 }
 
 impl FileForm<'_> {
-    /// Passes the file to `take`, which must not be empty. Without the confirmation nothing is
-    /// taken. If the sender is not `allowed`, the body is read to its end but not parsed.
+    /// Passes the file, which must not be empty, to `take`. `take` is not called unless the confirmation
+    /// equals `word`. If `allowed` is an error, the body is read to its end but not parsed.
     pub async fn pass_to<A, T, F: Future<Output = Result<T>>>(
         self,
         allowed: Result<A>,

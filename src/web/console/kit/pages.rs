@@ -1,4 +1,4 @@
-//! Tables that are written page by page, so that a file is complete however many lines it has.
+//! CSV files that are streamed page by page, so that they are complete regardless of their length.
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 
@@ -9,13 +9,13 @@ use crate::types::csv::BROKEN_OFF;
 /// Makes spreadsheets read the file as UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// The lines of a page, and where the next page begins; `None` after the last.
+/// The lines of a page, and the cursor of the next page; `None` after the last.
 pub struct PageOfLines {
     pub lines: Vec<u8>,
     pub next: Option<String>,
 }
 
-/// A source of pages, read with the rights of a member as they are when each page is read.
+/// A source of pages. Each page is read with the permissions that the member has at that time.
 pub trait Pages: Send + Sync + 'static {
     fn page(
         &self,
@@ -24,8 +24,8 @@ pub trait Pages: Send + Sync + 'static {
     ) -> impl Future<Output = Result<PageOfLines>> + Send;
 }
 
-/// All pages as one table below `head`. A refusal of the first page is an error; a later failure ends the
-/// table with a line that says so.
+/// Streams all pages as one table below `head`. A failure of the first page is returned as an error; a later one
+/// ends the table with a line that says so.
 pub async fn stream_of(
     asker: Asker,
     head: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Steps that require a code: it is mailed when the form is sent, and typed on a page that keeps
-//! the form's fields. Without a mail server, a key replaces the code.
+//! Forms that must be confirmed with a code. The code is mailed when the form is sent, and typed on a page
+//! that keeps the form's fields. Without a mail server, an API key replaces the code.
 
 use rocket_dyn_templates::context;
 
@@ -31,7 +31,7 @@ pub struct Step<'a> {
 
 pub struct PresentMailbox {
     pub address: String,
-    /// The number of days that the change is pending without the code of this mailbox.
+    /// The number of days for which the change is pending if the code of this mailbox is missing.
     pub days: i64,
 }
 

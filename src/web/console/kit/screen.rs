@@ -32,7 +32,7 @@ const ACCOUNT_SCREENS: &[(&str, Message, &[Scope])] = &[
     ("leave", tr("Export & delete"), &[Scope::Full]),
     ("preferences", tr("Language and time zone"), Scope::ALL),
 ];
-/// Those that show a member who is restricted to sites what concerns these.
+/// The screens of the account that a member who is restricted to some sites can open.
 const SCREENS_OF_SITES: &[&str] = &["", "events", "deliveries", "preferences"];
 
 pub struct Screen<'a> {
@@ -46,7 +46,7 @@ pub struct Screen<'a> {
 #[derive(Clone, Copy)]
 pub enum NavLocation<'a> {
     Sites,
-    /// The search, which is in no area.
+    /// The search, which belongs to no area of the navigation.
     Search,
     Account,
     AccountPart(&'static str),
@@ -63,7 +63,7 @@ impl<'a> NavLocation<'a> {
     }
 }
 
-/// Further content of the frame of a site's screens.
+/// Additional content of the frame on the screens of a site.
 #[derive(Default)]
 pub struct OfSite {
     /// The number of open erasure requests; `None` without any.
@@ -80,7 +80,7 @@ pub struct Frame<'a, T> {
     /// Whether the member may use some sites only.
     is_restricted: bool,
     identification_paused: Option<&'a Paused>,
-    /// `sites`, `site` or `account`, for the navigation.
+    /// The area of the navigation: `sites`, `site` or `account`, or empty for the search.
     area: &'static str,
     site: Option<SiteFrame<'a>>,
     screens: Vec<Link<'a>>,
@@ -93,7 +93,7 @@ pub struct Frame<'a, T> {
 struct SiteFrame<'a> {
     pixel_id: &'a str,
     host: &'a str,
-    /// The same screen of other sites.
+    /// Links to the same screen of other sites.
     others: Vec<SiteLink<'a>>,
 }
 

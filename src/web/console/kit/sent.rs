@@ -1,4 +1,4 @@
-//! A form with one text, before and after it is sent.
+//! The state of a form with one text field, before and after it is sent.
 
 use super::words::sentence;
 use crate::error::Error;
@@ -9,12 +9,12 @@ use crate::infra::templates::Message;
 pub enum Sent<'a> {
     NotYet,
     Saved,
-    /// With the typed text.
+    /// The typed text and the error.
     Refused(&'a str, &'a Error),
 }
 
 impl<'a> Sent<'a> {
-    /// The state of a screen that is opened; a form that was saved leads to `?done=saved`.
+    /// The state when a screen is opened. A saved form redirects to `?done=saved`.
     pub fn of(query: &Query) -> Self {
         if query.get("done") == Some("saved") { Self::Saved } else { Self::NotYet }
     }

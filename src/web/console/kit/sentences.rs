@@ -1,4 +1,4 @@
-//! Refusals as sentences that say what a person can do.
+//! The console's messages for refusals, which say what the person can do.
 
 use crate::error::Error;
 use crate::infra::templates::{Message, tr};
@@ -147,7 +147,7 @@ fn of_claim(error: &Error) -> Option<Message> {
     })
 }
 
-/// As the API explains it.
+/// The message of the API, and the time to wait if there is one.
 fn other(error: &Error) -> Message {
     let known = full(&error.to_string());
     match error.retry_after() {

@@ -1,4 +1,4 @@
-//! The fields that restrict a member or a key to sites.
+//! The form fields that restrict a member or a key to sites.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ pub struct SiteFields {
 impl SiteChoice {
     pub fn of(form: &Form) -> Self {
         let pixels = match form.get("pixels") {
-            // As the page with the code repeats it.
+            // The page that asks for a code sends the selection in one field: see `hidden`.
             Some(listed) => listed.split(',').map(str::to_owned).collect(),
             None => form.names_after("site-"),
         };
@@ -52,7 +52,7 @@ impl SiteChoice {
         self.is_some.then(|| self.pixels.clone())
     }
 
-    /// The reason why the fields contradict each other, or the role of a member.
+    /// The error if the fields contradict each other or the role of a member.
     pub fn problem(&self, role: Option<Scope>) -> Option<Message> {
         match (self.is_some, self.pixels.is_empty()) {
             (true, true) => Some(tr("Tick at least one site.")),
@@ -65,7 +65,7 @@ impl SiteChoice {
         }
     }
 
-    /// The fields of a page that asks for a code before the form takes effect.
+    /// The hidden fields of a page that asks for a code before the form takes effect.
     pub fn hidden(&self) -> Vec<(&'static str, String)> {
         match self.is_some {
             true => vec![("sites", "some".to_owned()), ("pixels", self.pixels.join(","))],
@@ -92,7 +92,7 @@ impl Hosts {
         Ok(Self(host.collect()))
     }
 
-    /// The sites of a key or a member in words. Those that are gone are not counted.
+    /// The sites of a key or a member, as text. Deleted sites are not counted.
     pub fn named(&self, pixels: Option<&[String]>) -> Message {
         let Some(pixels) = pixels else { return tr("all") };
         let known = self.0.iter().map(|(id, host)| (&**id, &**host)).collect::<HashMap<_, _>>();

@@ -48,8 +48,8 @@ pub fn role_name(scope: Scope) -> Message {
     }
 }
 
-/// A text for none, for one, and for more: "no sites", "one site", "{{ number }} sites". A text may also use
-/// `many`, the number without thousands.
+/// Chooses one of three texts by number, for example "no sites", "one site" or "{{ number }} sites". The third may
+/// also use `many`, the number without thousands separators.
 pub fn counted(many: i64, [none, one, more]: [Message; 3]) -> Message {
     match many {
         0 => none,

@@ -4,7 +4,7 @@ use super::wanted::Wanted;
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::PixelId;
 
-/// Results of a group that are listed.
+/// The maximum number of results that are listed per group.
 const MOST: usize = 20;
 
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Group {
 pub struct Found {
     #[serde(skip)]
     pub group: Group,
-    /// Whether the whole text is its host, id or email address.
+    /// Whether the whole text is the host, id or email address of the result.
     #[serde(skip)]
     pub is_exact: bool,
     pub title: Message,

@@ -1,8 +1,8 @@
-//! The search over everything that a member may see in the account: sites by host, people by name and address, and
-//! whatever has an id.
+//! The search over everything that a member may see in the account: sites by host, people by name and email address,
+//! and everything that has an id.
 //!
-//! It asks each site separately, because rows of several sites may be on several machines, and the rights of the
-//! member apply to each.
+//! Each site is searched separately, because rows of different sites may be on different workers, and because the
+//! permissions of the member are checked per site.
 
 mod found;
 mod on_site;
@@ -42,12 +42,13 @@ const SEARCH: Screen<'static> = Screen {
     ],
 };
 
-/// Sites that are searched at the same time, each with a database connection.
+/// Sites that are searched concurrently, each with a database connection.
 const AT_ONCE: usize = 4;
-/// Sites on which people, choices and requests are searched. Accounts of the operator may have thousands.
+/// The maximum number of sites that are searched for people, choices and requests. Accounts of the operator may have
+/// thousands.
 const MOST_SITES: usize = 200;
 
-/// An address never leads to people by name or address, because addresses are kept in logs and histories.
+/// A query string is not searched as a name or email address, because logs and browser histories store it.
 #[get("/console/search")]
 async fn open(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let wanted = Wanted::of_address(query.present("q").unwrap_or_default());

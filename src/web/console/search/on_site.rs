@@ -20,7 +20,7 @@ use crate::web::console::visitors::choice_words::{ChoiceWords, SLUG};
 use crate::web::console::visitors::linked::{due_day, requested_day};
 use crate::web::console::visitors::person_words::rows;
 
-/// The results of a site.
+/// The results on a site.
 pub async fn on_site(member: &Member<'_>, site: Site, wanted: &Wanted) -> Result<Vec<Found>> {
     let mut found = people(member, &site, wanted).await?;
     if wanted.id.is_some() {
@@ -34,7 +34,7 @@ pub async fn on_site(member: &Member<'_>, site: Site, wanted: &Wanted) -> Result
     Ok(found)
 }
 
-/// Missing things, and those that were removed meanwhile, are no results.
+/// `None` if the item or its site does not exist, or has been removed meanwhile.
 fn if_there<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -136,7 +136,7 @@ async fn requests_of_visitor(
     Ok(requests.iter().map(|request| request_found(site, request)).collect())
 }
 
-/// Open requests have a screen; closed ones are in a list.
+/// An open request links to its own screen, a closed one to the list of its status.
 fn request_found(site: &Site, request: &ErasureRequestView) -> Found {
     let (state, rest) = match request.status {
         ErasureRequestStatus::Open => {

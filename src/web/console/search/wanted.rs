@@ -3,13 +3,13 @@ use uuid::Uuid;
 use crate::types::hem::Hem;
 use crate::types::ids::VisitorId;
 
-/// The longest text to search for, in characters: that of a host.
+/// The maximum length of a search text, in characters: that of a host.
 const MAX_TEXT: usize = 253;
 
-/// The text that is searched for, and the ids that it can be.
+/// The search text, and the ids as which it can be parsed.
 pub struct Wanted {
     pub text: String,
-    /// Whether it was typed into the form, so that it may be a name or an email address.
+    /// Whether the text was typed into the form. Otherwise it is not searched as a name or an email address.
     pub is_typed: bool,
     pub id: Option<Uuid>,
     pub hem: Option<Hem>,

@@ -22,21 +22,21 @@ pub fn is_fresh(member: &Member<'_>) -> bool {
     member.member.is_fresh(member.app.infra.clock.now())
 }
 
-/// Whether the member has a passkey, which repeats the sign-in without a code.
+/// Whether the member can repeat the sign-in with a passkey instead of a code.
 pub async fn has_passkey(member: &Member<'_>) -> Result<bool> {
     let infra = &member.app.infra;
     Ok(passkeys::are_offered(&infra.outbox)
         && !passkeys::list(&infra.pool, &member.member).await?.is_empty())
 }
 
-/// The field of a form whose code confirms the sign-in.
+/// The field that marks a form whose code confirms the sign-in.
 const CONFIRMS: &str = "confirms";
 
 pub fn confirms(form: &Form) -> bool {
     form.get(CONFIRMS).is_some()
 }
 
-/// The step before something that needs a recent sign-in.
+/// The confirmation before an action that requires a recent sign-in.
 pub fn step(member: &Member<'_>, what: Message, action: &str) -> Step<'static> {
     Step {
         title: tr("Confirm it’s you"),
@@ -54,8 +54,8 @@ pub fn step(member: &Member<'_>, what: Message, action: &str) -> Step<'static> {
     }
 }
 
-/// Makes the sign-in recent with the code of a form. Without the code, returns the page that asks for it and
-/// keeps the form's fields.
+/// Makes the sign-in recent with the code of a form, unless it is recent already. Without the code, returns the
+/// page that asks for it and keeps the form's fields.
 pub async fn confirm(
     member: &mut Member<'_>,
     form: &Form,
@@ -77,7 +77,7 @@ pub async fn confirm(
     }
 }
 
-/// Mails a code to the member's own address, or requests the key again.
+/// Mails a code to the member's address or, without a mail server, asks for an API key again.
 #[post("/console/sign-in/again", data = "<form>")]
 async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let next = next_of(form.get("next"));

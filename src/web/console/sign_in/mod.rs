@@ -40,12 +40,12 @@ pub fn routes() -> Vec<Route> {
 }
 
 const HOME: &str = "/console";
-/// The page on which apps are connected, with the request of one.
+/// The page on which a member connects an app; its query string is the app's request.
 const AUTHORIZE: &str = "/oauth/authorize?";
 const SIGN_UP: &str = "/console/sign-up";
 const SIGN_OUT: &str = "/console/sign-out";
 
-/// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
+/// Redirects to the sign-in, which returns to the requested page after a `GET`. A form is not sent again.
 #[catch(401)]
 pub fn sign_in_first(request: &Request<'_>) -> Reply {
     let address = request.uri().to_string();
@@ -69,7 +69,7 @@ fn with_next(path: &str, next: &str) -> String {
     format!("{path}?{query}")
 }
 
-/// The address after the sign-in, which must be in the console or connect an app.
+/// The address after the sign-in: the given one if it is in the console or connects an app, otherwise `HOME`.
 pub fn next_of(text: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
         (*path == HOME || path.starts_with("/console/") || path.starts_with(AUTHORIZE))
@@ -251,7 +251,7 @@ const NO_WAY_BACK: Screen<'static> = Screen {
     calls: &["POST /v1/api-keys"],
 };
 
-/// Whether the member can sign in again: with a mailbox, or a key with full scope.
+/// Whether the member can sign in again: by mail, or with a valid key that has full scope and all sites.
 async fn can_come_back(member: &Member<'_>) -> Result<bool> {
     if Proof::of(&member.app.infra.outbox) == Proof::Mail {
         return Ok(true);
@@ -261,7 +261,7 @@ async fn can_come_back(member: &Member<'_>) -> Result<bool> {
             .api_keys
             .iter()
             .any(|key| key.scope == Scope::Full && key.pixels.is_none() && !key.expired)),
-        // A member without access to the keys cannot change that.
+        // A member without access to the keys could not issue one, so a warning would not help.
         Err(Error::ScopeNotAllowed | Error::RestrictedToSites) => Ok(true),
         Err(error) => Err(error),
     }

@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
     routes![options, sign_in]
 }
 
-/// The same for every passkey that is not accepted.
+/// The message for every passkey that is not accepted, whatever the reason.
 const NOT_ACCEPTED: Message =
     tr("The passkey was not accepted. Try again, or sign in with a code.");
 

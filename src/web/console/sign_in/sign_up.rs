@@ -26,7 +26,7 @@ struct Typed {
     email: String,
     display_name: String,
     domain: String,
-    /// The next page after the sign-up, if something else than a first site brought the person here.
+    /// The page to open after the sign-up; empty if a first site is to be added.
     next: String,
 }
 

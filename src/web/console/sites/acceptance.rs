@@ -5,7 +5,7 @@ use crate::receipts::daily_counts::series::Answers;
 use crate::receipts::daily_counts::stats::Counts;
 use crate::web::console::kit::words::{counted, percent};
 
-/// Fewer responses are too few for a confidence interval or a comparison.
+/// The minimum number of responses for a confidence interval or a comparison.
 pub const FEWEST: i64 = 30;
 /// 95 % of a normal distribution are within this number of standard deviations.
 const DEVIATIONS: f64 = 1.959_964;
@@ -31,14 +31,14 @@ impl From<Answers> for Rate {
 
 /// The period with which a rate is compared.
 pub enum Before {
-    /// The period before, with its name.
+    /// The previous period, with its name.
     Period(Message),
     /// An earlier version of the notice.
     Version(i32),
 }
 
 impl Before {
-    /// The text of the two that is about this rate.
+    /// Chooses the text for a period or a version, and fills it.
     fn choose(&self, [of_period, of_version]: [Message; 2]) -> Message {
         match self {
             Self::Period(days) => of_period.with("days", days),
@@ -153,7 +153,7 @@ impl Rate {
         self.accepted as f64 / self.responses as f64
     }
 
-    /// The interval of Wilson, which stays between 0 and 1 and is reliable for few responses.
+    /// The Wilson score interval, which stays between 0 and 1 and is reliable for few responses.
     fn wilson(self) -> [f64; 2] {
         let (share, responses) = (self.share(), self.responses as f64);
         let square = DEVIATIONS * DEVIATIONS;
@@ -164,7 +164,7 @@ impl Rate {
         [((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0)]
     }
 
-    /// Whether the interval of the difference (Newcombe, from both intervals of Wilson) is above or below 0.
+    /// Whether the confidence interval of the difference (Newcombe, from both Wilson intervals) excludes 0.
     fn differs_from(self, other: Self) -> bool {
         let (higher, lower) =
             if self.share() >= other.share() { (self, other) } else { (other, self) };

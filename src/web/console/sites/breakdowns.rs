@@ -70,7 +70,7 @@ fn name_of(line: &VersionSeries) -> Message {
 #[derive(Serialize)]
 pub struct Language {
     lang: String,
-    /// Its own name, or how it is named here.
+    /// The language's name in that language; for an unknown language its code, or "Unknown" without one.
     name: Message,
     is_known: bool,
 }
@@ -132,7 +132,7 @@ struct Cell {
     is_enough: bool,
 }
 
-/// The table of versions and languages; `None` if there is only one version.
+/// The table of versions and languages; `None` if fewer than two versions have responses.
 pub fn pairs(stats: &Stats) -> Option<Pairs> {
     let responses = |answers: &Answers| answers.accepted + answers.declined;
     let answered = stats.by_version.iter().filter(|line| responses(&line.totals) > 0);

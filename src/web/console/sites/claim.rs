@@ -25,7 +25,7 @@ const CLAIM: Screen<'static> = Screen {
     calls: &["POST /v1/pixels/claims", "POST /v1/pixels/claims/{token}/verify"],
 };
 
-/// Every claim has an address, so that its owner can return once the DNS has changed.
+/// Every claim has its own page, so that the member can return to it after changing the DNS.
 fn address(token: &str) -> String {
     format!("/console/claims/{token}")
 }

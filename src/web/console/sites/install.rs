@@ -29,7 +29,7 @@ pub fn routes() -> Vec<Route> {
     routes![install, check, mail, ask_to_remove, remove]
 }
 
-/// A site of the member's account; others are not found.
+/// Finds a site of the member's account; any other site results in a 404.
 pub async fn find(member: &Member<'_>, pixel_id: &PixelParam) -> Result<PixelView> {
     member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await
 }
@@ -52,9 +52,9 @@ async fn install(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Resu
 
 #[derive(Default)]
 struct Tried<'a> {
-    /// The word that a form left in the address.
+    /// The result of the previous form, from the query string.
     done: Option<&'a str>,
-    /// The software that the reader's site is made with.
+    /// The software with which the site is built.
     ecosystem: Option<&'static Ecosystem>,
     check: Option<&'a Error>,
     mail: Option<(&'a str, &'a Error)>,

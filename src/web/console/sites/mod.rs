@@ -54,7 +54,7 @@ pub fn routes() -> Vec<Route> {
 }
 
 const PAGE: usize = 20;
-/// Concurrent queries of sites, each of which uses a database connection.
+/// Sites that are queried concurrently, each with a database connection.
 const AT_ONCE: usize = 4;
 
 /// With more sites than this, the list can be searched and sorted.
@@ -81,7 +81,7 @@ impl Wanted {
         !self.search.is_empty() || !self.sort.is_empty()
     }
 
-    /// The sites whose domain contains the text, or whose id it is. They are listed oldest first.
+    /// The sites whose domain contains the search text, or whose id it is. `all` is in order of creation.
     fn found_in<'a>(&self, all: &'a [PixelSummary]) -> Vec<&'a PixelSummary> {
         let is_found = |pixel: &&PixelSummary| {
             pixel.domain.as_str().contains(&self.search)
@@ -124,7 +124,7 @@ struct Row {
     line: Option<Sparkline>,
     contacts: i64,
     requests: Option<Message>,
-    /// Words for a site that loads something without consent.
+    /// A warning if the site loads something without consent.
     leaks: Option<Message>,
 }
 

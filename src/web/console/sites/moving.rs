@@ -42,10 +42,10 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> S
 #[derive(Default)]
 struct Tried<'a> {
     done: Option<Message>,
-    /// The new domain as it was typed, with `error`.
+    /// The new domain as it was typed; `error` concerns it.
     domain: &'a str,
     error: Option<&'a Error>,
-    /// Another text than the former domain was typed to end the move.
+    /// The error if the text that was typed to end the move is not the former domain.
     wrong_host: Option<Message>,
 }
 

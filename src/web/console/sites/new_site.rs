@@ -41,7 +41,7 @@ fn by_mail(member: &Member<'_>) -> bool {
     Proof::of(&member.app.infra.outbox) == Proof::Mail
 }
 
-/// The price of more sites, once the account has all that its plan includes.
+/// The price of more sites, if the account has all the sites that its plan includes.
 async fn more_sites(member: &Member<'_>) -> Result<Option<Message>> {
     let allowance = member.ask::<ShowCaller>(NoInput {}).await?.allowance;
     let included = allowance.pixels_included.filter(|most| allowance.pixels_used >= *most);

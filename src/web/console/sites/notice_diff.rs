@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::infra::templates::{Message, tr};
 
-/// Longer comparisons are approximated. Most take less than a millisecond.
+/// Comparisons that take longer are approximated. Most take less than a millisecond.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct Passage {
     text: String,
 }
 
-/// The passages of both texts in their order. A removed passage stands before the one that replaces it.
+/// The passages of both texts in order. A removed passage precedes the one that replaces it.
 pub fn passages(before: &str, after: &str) -> Vec<Passage> {
     let diff = TextDiff::configure().timeout(TIMEOUT).diff_words(before, after);
     let mut merging = Merging::default();

@@ -33,7 +33,7 @@ pub fn routes() -> Vec<Route> {
 
 pub const SLUG: &str = "overview";
 
-/// From bottom to top.
+/// The segments of a bar, from bottom to top.
 const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
 
 #[get("/console/sites/<pixel_id>/overview")]
@@ -54,7 +54,7 @@ async fn overview(
     Ok(member.screen_with_status(content.status, screen, content))
 }
 
-/// Reads the statistics of a site with the rights of whoever opens the page.
+/// Reads the statistics of a site with the permissions of the person who opens the page.
 pub trait StatsReader: Sync {
     fn infra(&self) -> &Infra;
     fn zone(&self) -> DayZone;
@@ -92,7 +92,7 @@ pub struct OverviewPage {
     #[serde(skip)]
     pub status: u16,
     ranges: Vec<Value>,
-    /// The entered values if they are invalid.
+    /// The entered range if it is invalid, otherwise the range of the statistics.
     from: String,
     to: String,
     error: Option<Message>,
@@ -156,7 +156,7 @@ struct Overview {
     confidence: Message,
     /// As a share of the impressions.
     unanswered: Option<Message>,
-    /// Whether a bar is a week and not a day.
+    /// Whether each bar covers a week instead of a day.
     is_weekly: bool,
     first: Message,
     last: Message,
@@ -239,7 +239,7 @@ fn previous_period(stats: &Stats) -> StatsRequest {
     }
 }
 
-/// Compares with the previous period. A range that begins with the first day that the service accepts has none.
+/// Compares with the previous period; `None` if that is before the first day that the service accepts.
 async fn comparison(reader: &impl StatsReader, stats: &Stats) -> Result<Option<Message>> {
     let previous = match reader.read(previous_period(stats)).await {
         Ok(previous) => previous,

@@ -27,10 +27,10 @@ pub fn routes() -> Vec<Route> {
     routes![screenshots, picture]
 }
 
-/// More than are kept of one language.
+/// The page size: more than are stored for one language.
 const ALL: &str = "200";
 
-/// The pictures of the popup in one language, form by form.
+/// The screenshots of the popup in one language, grouped by the form of the popup.
 #[get("/console/sites/<pixel_id>/popup/screenshots")]
 async fn screenshots(
     member: Member<'_>,

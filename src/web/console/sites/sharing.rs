@@ -56,7 +56,7 @@ async fn share(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result
     screen(&member, 200, &pixel_id, is_revoked, None).await
 }
 
-/// `wrong` has the typed days and the refusal.
+/// `wrong` is the number of days as typed, and the refusal.
 async fn screen(
     member: &Member<'_>,
     status: u16,
@@ -88,7 +88,7 @@ async fn screen(
 #[post("/console/sites/<pixel_id>/share", data = "<form>")]
 async fn create(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Reply, Refusal> {
     let typed = form.text("days");
-    // A text that is no number is refused like 0.
+    // Text that is not a number is refused like 0.
     let days = Some(typed.parse::<i64>().unwrap_or(0));
     let input = SharedLinkRequest { days };
     let order = OnPixel { pixel_id: pixel_id.clone(), input };

@@ -52,9 +52,9 @@ impl Visits {
     }
 }
 
-/// The state of an installation, which is that of its worst finding. A recent visit counts more than a check
-/// that did not find the tag, because tag managers add it where no check sees it. A policy that blocks the tag
-/// blocks it wherever it comes from, so it counts more than visits before the check.
+/// The state of an installation, determined by its worst finding. A recent visit outweighs a check that did not find
+/// the tag, because tag managers add it where the check cannot see it. A Content-Security-Policy that blocks the tag
+/// does so wherever the tag comes from, so it outweighs visits before the check.
 pub fn state_of(
     install: &InstallView,
     visits: &Visits,
@@ -62,7 +62,7 @@ pub fn state_of(
 ) -> (Message, &'static str) {
     let is_installed = install.install_status == InstallStatus::Installed;
     let mut errors = install.findings.iter().filter(|it| it.severity == Severity::Error);
-    // One look that failed, or missed the tag once, does not mean that an installed tag has stopped.
+    // A single check that failed or did not find the tag does not mean that an installed tag has stopped.
     let was_found =
         is_installed && install.check_error.is_none() && install.missing_since.is_none();
     let is_decisive = |kind| was_found || is_block(kind);

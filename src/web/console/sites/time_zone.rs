@@ -31,7 +31,7 @@ async fn time_zone(
     screen(&member, 200, &pixel_id, notice, None).await
 }
 
-/// `wrong` has a name that was refused.
+/// `wrong` is the name of a time zone that was refused.
 async fn screen(
     member: &Member<'_>,
     status: u16,

@@ -81,7 +81,7 @@ async fn versions(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Ref
     Ok(member.screen(screen, content))
 }
 
-/// A change of appearance or settings; `None` if this version of the service shows no difference.
+/// A change of appearance or settings; `None` if no field that this version of the service knows has changed.
 fn change_row(change: &PopupChange) -> Option<Value> {
     let [before, after] = change.settings()?;
     let fields = changes_between(&Fields::of_settings(&before), &Fields::of_settings(&after));
@@ -95,7 +95,7 @@ fn change_row(change: &PopupChange) -> Option<Value> {
     })
 }
 
-/// The differences between a version and an earlier one: the one before without `with`.
+/// The differences between a version and the version `with`, or the previous one without `with`.
 #[get("/console/sites/<pixel_id>/popup/versions/<number>")]
 async fn compare(
     member: Member<'_>,
@@ -170,7 +170,7 @@ async fn marked(
     let after = found.pop().ok_or(Error::NotFound)?;
     let text = plain_text(&after, language);
     let before = found.pop().map(|before| {
-        // Number, date and hash differ between all versions.
+        // Number, date and hash differ between all versions, so they are not compared.
         let Policy { version, hash, published_at, .. } = after;
         plain_text(&Policy { version, hash, published_at, ..before }, language)
     });

@@ -30,7 +30,7 @@ pub fn routes() -> Vec<Route> {
     routes![watch, report, change]
 }
 
-/// Reports of the history, which shows the worst of each day.
+/// The number of reports that are read for the history, which shows the worst of each day.
 const REPORTS: &str = "200";
 
 #[get("/console/sites/<pixel_id>/watch")]
@@ -46,7 +46,7 @@ async fn screen(
     let pixel = &find(member, pixel_id).await?;
     let watch = member.ask::<ShowWatch>(OfPixel { pixel_id: pixel_id.clone() }).await?;
     let reports = list(member, pixel_id).await?;
-    // After a move to another host, the newest report is about the earlier one.
+    // After a move there is no verdict at first, and the newest report is about the former host.
     let report = match reports.first().filter(|_| watch.verdict.is_some()) {
         Some(newest) => Some(values_of(&read(member, pixel_id, newest.report_id.into()).await?)),
         None => None,
@@ -157,7 +157,7 @@ fn heading_of(report: &WatchReportView) -> Message {
     tr("Report of {{ at }}").with("at", Message::Moment(report.made_at.0))
 }
 
-/// A report among those of its day.
+/// A line in the list of a day's reports; `shown` is the report of the page.
 fn line_of(report: &WatchReportView, shown: &WatchReportView) -> Value {
     json!({
         "report_id": report.report_id,

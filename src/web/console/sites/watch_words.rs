@@ -1,4 +1,4 @@
-//! Words of reports about the silence of a site. Reasons that a watcher wrote stay in its words.
+//! Translations of terms in watch reports. Reasons that a watcher wrote are not translated.
 
 use crate::infra::templates::{Message, tr};
 use crate::silence::view::SiteVerdict;
@@ -11,7 +11,7 @@ pub fn verdict_name(verdict: SiteVerdict) -> Message {
     }
 }
 
-/// A visit of a report, by its name there.
+/// The translation of the name of a visit in a report.
 pub fn visit_name(name: &str) -> Message {
     match name {
         "untouched" => tr("untouched"),
@@ -24,7 +24,7 @@ pub fn visit_name(name: &str) -> Message {
     }
 }
 
-/// The description of a kind of leak, by its name in a report. Names of techniques stay as they are.
+/// The translation of a kind of leak in a report. Names of techniques stay as they are.
 pub fn kind_name(name: &str) -> Message {
     match name {
         "document" => tr("document"),
@@ -43,7 +43,7 @@ pub fn kind_name(name: &str) -> Message {
     }
 }
 
-/// A visit that was not observed, and the reason.
+/// The translation of a line `visit: reason` about a visit that was not observed.
 pub fn unobserved(text: &str) -> Message {
     let Some((visit, reason)) = text.split_once(": ") else { return Message::plain(text) };
     let reason = match reason {

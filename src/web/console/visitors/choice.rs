@@ -170,7 +170,7 @@ fn shown_in(event: &ConsentEvent) -> (bool, &'static Locale) {
     (language.is_some(), locale)
 }
 
-/// The notice in the visitor's language; in English if it is unknown.
+/// The notice in the language of the popup, or in English if that is unknown.
 pub fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     let Published { policy, is_current, .. } = published;
     let (is_known, locale) = shown_in(event);

@@ -16,9 +16,9 @@ pub struct ChoiceWords {
     pub name: Message,
     pub at: Message,
     pub purposes: Vec<Message>,
-    /// The popup's language, by its own name, if known.
+    /// The popup's language, named in that language, if known.
     pub language: Option<&'static str>,
-    /// How the choice was made, if known.
+    /// The way in which the choice was made, if known.
     pub action: Option<Message>,
 }
 
@@ -36,7 +36,7 @@ impl ChoiceWords {
         }
     }
 
-    /// A sentence about the visitor's choice and its time, in the given words.
+    /// A sentence about the visitor's choice. `time` is the time of the choice as text.
     pub fn sentence(event: &ConsentEvent, host: &str, time: Message) -> Message {
         let receipt = &event.fields;
         let sentence = match receipt.consent_state {
@@ -63,7 +63,7 @@ pub fn state_name(state: ConsentState) -> Message {
     }
 }
 
-/// Titles in quotation marks; a purpose of a newer version by its name.
+/// Titles in quotation marks. A purpose that this version of the service does not know is named as in the receipt.
 pub fn purposes_of(purposes: &[Granted]) -> Vec<Message> {
     let title = |purpose: &Granted| match purpose {
         Granted::Known(purpose) => purpose_title(*purpose),
@@ -86,7 +86,7 @@ pub fn purpose_title(purpose: Purpose) -> Message {
     }
 }
 
-/// How the choice was made, as the browser reported it.
+/// The way in which the choice was made, as the browser reported it.
 fn action_of(action: UserAction) -> Option<Message> {
     let made = match action.act? {
         Act::Pointer => tr("The browser reports that it was made with a mouse, a finger or a pen."),

@@ -87,7 +87,7 @@ async fn person_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// When the account suppressed the person, for roles that may know.
+/// The day on which the account suppressed the person; `None` for roles that may not read suppressions.
 async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Message>> {
     match member.ask::<ShowPerson>(OfPerson { hem: hem.into() }).await {
         Ok(person) => Ok(person.suppression.map(|since| Message::DayOf(since.created_at.0))),

@@ -1,5 +1,5 @@
-//! The evidence of a choice: one ZIP with everything that somebody without an account needs to check it, in
-//! English.
+//! The evidence of a choice: a ZIP file, in English, with everything that somebody without an account needs to verify
+//! the choice.
 
 use std::io::{Cursor, Write};
 
@@ -112,14 +112,14 @@ fn picture_file(picture: &ScreenshotView) -> String {
     format!("popup-{}.png", picture.device.as_str())
 }
 
-/// The pictures of the popup, if the browser reports that a visitor saw it and answered it.
+/// The screenshots of the popup, if the browser reported that the choice was made in the popup.
 async fn screenshots(
     member: &Member<'_>,
     event: &ConsentEvent,
     published: Option<&Published>,
 ) -> Result<Option<FormScreenshots>> {
     let (Some(published), Some(shown)) = (published, &event.shown) else { return Ok(None) };
-    // The time until the press is reported for a button of the popup only: not for a placeholder or a signal.
+    // `seen`, the time until the press, is reported for a button of the popup only: not for a placeholder or a signal.
     if shown.notice.is_none() || shown.action.seen.is_none() {
         return Ok(None);
     }
@@ -180,7 +180,7 @@ async fn facts(
     }))
 }
 
-/// How the choice was made, as the browser reported it.
+/// The way in which the choice was made, as the browser reported it.
 fn way_of(action: UserAction) -> Option<String> {
     let made = match action.act? {
         Act::Pointer => "with a mouse, a finger or a pen",
@@ -201,7 +201,7 @@ fn way_of(action: UserAction) -> Option<String> {
     Some(format!("{made}{seen}{automated}"))
 }
 
-/// The build of the tag in the pictures, if the browser reports another one.
+/// The build of the tag in the screenshots, if the browser reported another one.
 fn other_script<'f>(event: &ConsentEvent, form: &'f FormScreenshots) -> Option<&'f str> {
     let reported = hex::encode(event.shown.as_ref()?.script?);
     let (view, _) = form.pictures.first()?;
@@ -221,7 +221,7 @@ fn picture_of(view: &ScreenshotView) -> Value {
     })
 }
 
-/// Without compression, so that every program and the page that verifies can read it.
+/// Creates the ZIP without compression, so that every program and the verification page can read it.
 fn zipped(files: &[(String, Vec<u8>)], now: DateTime<Utc>) -> Result<Vec<u8>> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
@@ -234,7 +234,7 @@ fn zipped(files: &[(String, Vec<u8>)], now: DateTime<Utc>) -> Result<Vec<u8>> {
     Ok(zip.finish().map_err(Error::internal)?.into_inner())
 }
 
-/// The format's earliest time for times that it cannot express.
+/// Times that the format cannot express become its earliest time.
 fn zip_time(now: DateTime<Utc>) -> zip::DateTime {
     let part = |value: u32| u8::try_from(value).unwrap_or_default();
     let year = u16::try_from(now.year()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The links from a visitor to the people and the requests behind it.
+//! The links from a visitor to people and erasure requests.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{PixelId, VisitorId};
 use crate::web::console::kit::member::Member;
 
-/// The people of a visitor with their fields; none while the account may not read contacts.
+/// The people of a visitor with their fields; empty while the account may not read contacts.
 pub async fn people_of(
     member: &Member<'_>,
     pixel_id: &PixelId,
@@ -35,7 +35,7 @@ pub async fn people_of(
     rows(&contacts)
 }
 
-/// The names or addresses of those of these people who are stored; none while the account may not read contacts.
+/// The names or email addresses of the people who are stored; empty while the account may not read contacts.
 pub async fn titles_of(
     member: &Member<'_>,
     pixel_id: &PixelId,
@@ -63,7 +63,7 @@ pub async fn requests_of(
     Ok(requests.iter().map(line).collect())
 }
 
-/// The requests by email of a person, newest first.
+/// The erasure requests that a person sent by email, newest first.
 pub async fn mailed_requests_of(
     member: &Member<'_>,
     pixel_id: &PixelId,
@@ -92,7 +92,7 @@ pub fn due_day(request: &ErasureRequestView) -> Message {
     day_of(request, request.due_at.0)
 }
 
-/// A member enters only the day of a request by email, which is the same in every time zone.
+/// A request by email has only a day, which a member entered, so it is not converted to the reader's time zone.
 fn day_of(request: &ErasureRequestView, time: DateTime<Utc>) -> Message {
     match request.received_by {
         ReceivedBy::Mail => Message::Day(time.date_naive()),

@@ -31,7 +31,7 @@ pub fn routes() -> Vec<Route> {
     routes![people, search, days, table, export]
 }
 
-/// The beginning of the names of the boxes with which people are selected.
+/// The prefix of the names of the boxes with which people are selected.
 pub const BOX: &str = "person-";
 
 pub fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: Message) -> Screen<'a> {
@@ -71,7 +71,7 @@ fn notice_of(query: &Query) -> Option<Message> {
     Some(notice.with("many", people).with("rows", of_visitor(&rows)))
 }
 
-/// The list that a person has asked for, as typed.
+/// The filter of the list, as typed.
 #[derive(Serialize)]
 pub struct Filter {
     search: String,
@@ -82,7 +82,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// An address never contains a search, because addresses are kept in logs and histories.
+    /// A query string never contains the search text, because logs and browser histories store it.
     fn of_address(query: &Query) -> Self {
         let text = |name| query.present(name).unwrap_or_default().to_owned();
         let day = text("day");
@@ -115,7 +115,7 @@ impl Filter {
         }
     }
 
-    /// The query of a page without a search.
+    /// The query string of a page, which does not contain the search text.
     fn query(&self, after: &str) -> String {
         let fields =
             [("sort", &*self.sort), ("from", &*self.from), ("to", &*self.to), ("after", after)];
@@ -146,7 +146,7 @@ async fn search(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<
     list_screen(&member, &pixel, &filter, None, None).await
 }
 
-/// The list; `wrong` is about the selection of people in it.
+/// The list of people; `wrong` is an error in the selection.
 pub async fn list_screen(
     member: &Member<'_>,
     pixel: &PixelView,
@@ -208,7 +208,7 @@ async fn days(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<
         .screen(screen(&pixel, "console/contact_days.html", tr("New contacts by day")), content))
 }
 
-/// The people who were first identified on a day, or in a range of days.
+/// Exports the people who were first identified on a day, or in a range of days.
 #[get("/console/sites/<pixel_id>/contacts/csv")]
 async fn table(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result<Csv, Refusal> {
     let filter =
@@ -216,7 +216,7 @@ async fn table(member: Member<'_>, pixel_id: PixelParam, query: Query) -> Result
     file(&member, ExportRequest { people: filter.request(pixel_id), hems: Vec::new() }).await
 }
 
-/// The selected people, or all of the list.
+/// Exports the selected people, or all people of the list.
 #[post("/console/sites/<pixel_id>/contacts/csv", data = "<form>")]
 async fn export(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Csv, Refusal> {
     let filter = Filter { after: String::new(), ..Filter::of_form(&form) };

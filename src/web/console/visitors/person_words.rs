@@ -29,7 +29,7 @@ impl Person {
         text_of(value)
     }
 
-    /// The name, composed of its parts if necessary, the address or the beginning of the hash.
+    /// The name, composed of its parts if necessary, or else the email address, or else the beginning of the HEM.
     pub fn title(&self) -> String {
         let parts = ["first_name", "last_name"].iter().filter_map(|name| self.field(name));
         let composed = parts.collect::<Vec<_>>().join(" ");
@@ -38,7 +38,7 @@ impl Person {
         title.unwrap_or_else(|| beginning_of(&self.hem))
     }
 
-    /// The fields that are not blank: the usual ones, then the others as they were stored.
+    /// The fields that are not blank: the usual ones, then the others in the order in which they were stored.
     fn details(&self) -> Vec<Value> {
         let rank = |name: &str| USUAL.iter().position(|usual| *usual == name);
         let mut fields = self.contact.0.iter().collect::<Vec<_>>();
@@ -50,7 +50,7 @@ impl Person {
     }
 }
 
-/// As much of a hash as tells the people of a site apart.
+/// The beginning of a HEM, long enough to distinguish the people of a site.
 pub fn beginning_of(hem: &str) -> String {
     hem.chars().take(12).collect()
 }
@@ -91,7 +91,7 @@ fn text_of(value: &RawValue) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The name of a usual field; `job_title` as "Job title".
+/// The label of a field; an unknown one such as `job_title` becomes "Job title".
 fn label(name: &str) -> Message {
     match name {
         "email" => tr("Email"),
@@ -107,7 +107,7 @@ fn label(name: &str) -> Message {
     }
 }
 
-/// The day in UTC, which is the one that the list is filtered by.
+/// The day in UTC, because the filter of the list uses UTC days.
 fn day_of(time: &str) -> Message {
     shown(time, |time| Message::Day(time.date_naive()))
 }
@@ -116,7 +116,7 @@ fn moment_of(time: &str) -> Message {
     shown(time, Message::Minute)
 }
 
-/// A time as [`Contact`] has it.
+/// Formats a time of a [`Contact`]; text that is not a time stays as it is.
 fn shown(time: &str, form: impl Fn(DateTime<Utc>) -> Message) -> Message {
     time.parse::<DateTime<Utc>>().map_or_else(|_| Message::plain(time), form)
 }

@@ -93,7 +93,7 @@ async fn requests(
     Ok(member.screen(screen(&pixel, "console/requests.html", tr("Requests")), content))
 }
 
-/// `titles` has the names of the people who are stored.
+/// `titles` are the names or email addresses of the people who are stored.
 fn row(request: &ErasureRequestView, titles: &HashMap<Hem, String>, now: DateTime<Utc>) -> Value {
     let left = (request.due_at.0 - now).num_days();
     let clock = match (request.status, left) {
@@ -176,8 +176,8 @@ async fn answer_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// The paragraphs of the mails with which the owner answers a request by email: with the reason of a refusal, if
-/// it is known.
+/// The paragraphs of the mails with which the owner answers a request by email: after an erasure and after a refusal,
+/// with the reason if it is known.
 fn answers(request: &ErasureRequestView, pixel: &PixelView) -> Value {
     let filled =
         |text: Message| text.with("day", requested_day(request)).with("host", &pixel.domain);
@@ -241,7 +241,7 @@ async fn refuse(
     }
 }
 
-/// The list after a request is closed; for a request by email, the answer that is to be sent.
+/// Redirects after a request is closed: to the list or, for a request by email, to the answer that must be sent.
 fn after(pixel_id: &PixelParam, closed: &ErasureRequestView, status: &str, done: &str) -> Reply {
     let (list, id) = (format!("/console/sites/{pixel_id}/requests"), closed.request_id);
     Reply::to(match closed.received_by {

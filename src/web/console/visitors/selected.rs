@@ -1,4 +1,4 @@
-//! Erasing or blocking several people at once: a page that lists them, and then one by one as a single person.
+//! Erasing or blocking several people: a page lists them for confirmation, then each is processed like a single person.
 
 use rocket::{Route, post, routes};
 use rocket_dyn_templates::context;
@@ -73,7 +73,7 @@ async fn confirm(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result
     confirmation(&member, 200, &pixel, &form, None).await
 }
 
-/// Lists the selected people who are still stored; the list of all people again if there are none.
+/// Lists the selected people who are still stored. If there are none, shows the list of all people with an error.
 async fn confirmation(
     member: &Member<'_>,
     status: u16,
@@ -134,7 +134,7 @@ async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Rep
         match done {
             Ok(rows) => sum += rows,
             Err(Error::ContactNotFound) => {}
-            // Those who are left are listed, to be confirmed again.
+            // The remaining people are listed for another confirmation.
             Err(error) => {
                 let wrong = Some(sentence(&error));
                 return confirmation(&member, error.status(), &pixel, &form, wrong).await;

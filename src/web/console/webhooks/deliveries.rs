@@ -189,7 +189,7 @@ fn state(endpoint: &EndpointView) -> (&'static str, Message) {
     }
 }
 
-/// The endpoints that receive nothing at the moment, unless a member has paused them.
+/// The endpoints that are failing or that the service has paused, but not those that a member has paused.
 pub fn failing(endpoints: &[EndpointView]) -> Vec<Value> {
     endpoints.iter().filter(|endpoint| endpoint.is_failing()).map(row).collect()
 }
@@ -208,7 +208,7 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let format = Some(format);
     let new = NewEndpoint { url, events, pixels, format, signature: None };
     match member.ask::<CreateWebhook>(new).await {
-        // Chats do not check signatures, so nobody has to copy the secret.
+        // Chat services do not verify signatures, so the secret is not shown.
         Ok(made) if !is_signed => {
             let endpoint_id = made.webhook.endpoint_id;
             Ok(Reply::to(format!("{ADDRESS}/{endpoint_id}?done=added")))

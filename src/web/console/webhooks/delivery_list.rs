@@ -15,7 +15,7 @@ use crate::webhooks::payload;
 
 const PAGE: usize = 20;
 
-/// The part of the list that the address asks for. Values that name nothing are ignored.
+/// The filters and the page of the query string. An unknown state or an invalid page number is ignored.
 #[derive(Default)]
 pub struct Wanted {
     state: Option<DeliveryState>,

@@ -1,8 +1,8 @@
-//! Why a delivery had no response, as it is stored, in words that are translated.
+//! Translations of the stored reasons why a delivery received no response.
 
 use crate::infra::templates::{Message, tr};
 
-/// A text of an earlier version of the service stays in English.
+/// An unknown text, which an earlier version of the service stored, stays in English.
 pub fn in_words(failure: &str) -> Message {
     match failure {
         "the host name could not be resolved" => tr("the host name could not be resolved"),

@@ -238,7 +238,7 @@ async fn replay_one(
     Ok(back(endpoint_id, "replayed"))
 }
 
-/// `datetime-local` is interpreted as UTC, which the screen shows.
+/// The value of a `datetime-local` field has no time zone. It is interpreted as UTC, as the screen states.
 #[post("/console/account/deliveries/<endpoint_id>/replay", data = "<form>")]
 async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
     let text = form.text("since");

@@ -16,26 +16,26 @@ use crate::types::text::present;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 
-/// The events that somebody looks for, as typed.
+/// The filter of the activity log, as typed.
 #[derive(Serialize)]
 pub struct Filter {
-    /// The word of a group.
+    /// The `Group::word` of a group.
     kind: String,
-    /// The mark of an actor.
+    /// The `mark` of an actor.
     actor: String,
     pub text: String,
     from: String,
     to: String,
 }
 
-/// A filter that was read: the events, and the id before which the last day ends.
+/// A parsed filter. `end` is the first id after the last day.
 pub struct Bounded {
     pub filter: EventFilter,
     pub end: Option<String>,
 }
 
 impl Filter {
-    /// An address never contains the text, which may be a member's email address.
+    /// A query string never contains the text, which may be a member's email address.
     pub fn of_address(query: &Query) -> Self {
         let text = |name| query.present(name).unwrap_or_default().to_owned();
         Self {
@@ -62,7 +62,7 @@ impl Filter {
         all.iter().any(|text| !text.is_empty())
     }
 
-    /// The query of a page without the text.
+    /// The query string of a page, which does not contain the text.
     pub fn query(&self, before: &str) -> String {
         let fields = [
             ("kind", &*self.kind),
@@ -75,7 +75,7 @@ impl Filter {
         Serializer::new(String::new()).extend_pairs(given).finish()
     }
 
-    /// Refuses what is not a range of days.
+    /// Parses the filter. Fails if its days are malformed or in the wrong order.
     pub async fn read(
         &self,
         member: &Member<'_>,
@@ -92,7 +92,7 @@ impl Filter {
             Some(text) => names.subjects(member, text).await?,
             None => Vec::new(),
         };
-        // A mark without an actor is nobody's, so nothing is found.
+        // An unknown mark is used as the actor, and matches no event.
         let actor = actors.iter().find(|actor| mark(actor) == self.actor).unwrap_or(&self.actor);
         let filter = EventFilter {
             since: from.and_then(first_id),
@@ -128,7 +128,7 @@ pub async fn actors_of(member: &Member<'_>) -> Result<Vec<String>> {
     member.ask::<ListEventActors>(NoInput {}).await
 }
 
-/// Stands for an actor in addresses, which contain no email address.
+/// A hash that identifies an actor in query strings, which must not contain email addresses.
 fn mark(actor: &str) -> String {
     let hash = Sha256::digest(actor);
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

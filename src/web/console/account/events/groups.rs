@@ -1,4 +1,4 @@
-//! The groups of kinds by which the audit log is filtered.
+//! The groups of event kinds by which the activity log is filtered.
 
 use crate::accounts::event::ActivityKind;
 use crate::infra::templates::{Message, tr};
@@ -29,7 +29,7 @@ impl Group {
         Self::Billing,
     ];
 
-    /// As it is in addresses and forms.
+    /// The value in query strings and forms.
     pub fn word(self) -> &'static str {
         match self {
             Self::SignIns => "sign-ins",

@@ -17,7 +17,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::webhooks::deliveries::host_of;
 use crate::webhooks::listing::ListWebhooks;
 
-/// The names of what events contain as ids.
+/// The names of the sites, keys, webhooks and policies to which events refer by id or hash.
 pub struct Names {
     hosts: HashMap<String, String>,
     keys: HashMap<String, String>,
@@ -41,7 +41,7 @@ impl Names {
         })
     }
 
-    /// With the versions of notices that these events published.
+    /// Adds the policy versions whose publication these events record.
     pub async fn with_published(self, member: &Member<'_>, events: &[EventView]) -> Result<Self> {
         let is_published =
             |event: &&EventView| event.kind == ActivityKind::PolicyPublished.as_str();
@@ -117,7 +117,7 @@ impl Names {
         }
     }
 
-    /// The publication of an event: a text may have been published more than once.
+    /// The publication of an event, found by its time because a text may have been published more than once.
     fn version(&self, hash: &str, event: &EventView) -> Option<&PublishedAt> {
         let mut same = self.published.iter().filter(|it| it.policy_hash == hash);
         let first = same.clone().next();

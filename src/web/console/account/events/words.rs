@@ -1,4 +1,4 @@
-//! The descriptions of the kinds of events in the audit log. A colon stands before the subject.
+//! The descriptions of the kinds of events in the activity log. A description ends in a colon if a name follows.
 
 use crate::accounts::event::ActivityKind;
 use crate::infra::templates::{Message, tr};

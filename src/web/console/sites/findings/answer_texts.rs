@@ -1,4 +1,4 @@
-//! How a server answers, how tools delay the tag, and the remedies.
+//! Findings about responses of servers and about tools that delay the tag, and the remedies.
 
 use crate::infra::templates::{Message, tr};
 

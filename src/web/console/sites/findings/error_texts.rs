@@ -1,4 +1,4 @@
-//! Why a page could not be read, as phrases that follow a colon.
+//! Reasons why a page could not be read, as phrases that follow a colon.
 
 use crate::infra::templates::{Message, tr};
 

@@ -1,5 +1,5 @@
-//! The texts of the install check for readers. They are stored in English, so that they are found again here by
-//! their English text. A text that is not known, such as one of another version, stays as it is.
+//! Translations of the texts of the install check, which are stored in English and looked up here by the English
+//! text. An unknown text, for example from another version of the service, is not translated.
 
 mod answer_texts;
 mod error_texts;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::infra::templates::Message;
 use crate::page_analysis::diagnostics::finding::{Finding, Severity};
 
-/// The value of a pattern that is an enumeration.
+/// The placeholder of a pattern whose value is an enumeration.
 const NAMES: &str = "names";
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ pub fn sentence(text: &str) -> Message {
     translated(text, texts, &page_texts::PATTERNS)
 }
 
-/// Why the page could not be read, as a phrase that follows a colon.
+/// The translation of the reason why a page could not be read, as a phrase that follows a colon.
 pub fn error(text: &str) -> Message {
     translated(text, error_texts::TEXTS.iter(), &error_texts::PATTERNS)
 }
@@ -58,7 +58,7 @@ fn english(message: &Message) -> &str {
     }
 }
 
-/// The pattern with the value that the text has in its place; `None` for another text.
+/// The pattern, filled with the value from the text; `None` if the text does not match.
 fn filled(pattern: &Message, text: &str) -> Option<Message> {
     let (before, rest) = english(pattern).split_once("{{ ")?;
     let (name, after) = rest.split_once(" }}")?;

@@ -53,7 +53,7 @@ pub static TEXTS: [Message; 34] = [
     ),
 ];
 
-/// Texts with a value.
+/// Texts with a placeholder.
 pub static PATTERNS: [Message; 11] = [
     tr("The snippet on the page is not the one of this site: its id is {{ id }}."),
     tr("The page has this site's snippet and another one: its id is {{ id }}."),

@@ -9,7 +9,7 @@ use crate::policies::popup_changes::PopupSettings;
 use crate::types::consent::{Channel, Purpose};
 use crate::web::console::kit::form::Form;
 
-/// The five colours of a palette, with the defaults for light and dark: `scripts-src/shared/style.ts`.
+/// The five colours of a palette, with the defaults for light and dark as in `scripts-src/shared/style.ts`.
 pub const COLORS: [(&str, [&str; 2]); 5] = [
     ("background", ["#ffffff", "#1b1e27"]),
     ("text", ["#1c2130", "#eef0f6"]),
@@ -71,7 +71,7 @@ impl Fields {
     }
 
     /// Uses the colours of one scheme, `light` or `dark`, for both, so that the sample does not
-    /// depend on the browser. Without a scheme, as they are.
+    /// depend on the browser. Any other text leaves the fields unchanged.
     pub fn seen_in(mut self, scheme: &str) -> Self {
         let Some(at) = SCHEMES.iter().position(|known| *known == scheme) else { return self };
         let is_own = self.is_ticked(&format!("own_{scheme}"));
@@ -138,7 +138,7 @@ impl Fields {
         fields
     }
 
-    /// The fields of the settings alone, without those of a version.
+    /// The fields of the settings alone, without those of a policy version.
     pub fn of_settings(settings: &PopupSettings) -> Self {
         let mut fields = Self::default();
         fields.tick("contacts_need_consent", settings.contacts_need_consent);
@@ -229,7 +229,7 @@ impl Fields {
             appearance: Some(self.appearance()),
             contacts_need_consent: Some(self.is_ticked("contacts_need_consent")),
             contacts_need_act: Some(self.is_ticked("contacts_need_act")),
-            // The screen `Test` has them.
+            // Test hosts are changed on the screen `Test`.
             test_hosts: None,
             share_subdomains: Some(self.is_ticked("share_subdomains")),
         }

@@ -8,7 +8,7 @@ use crate::infra::templates::{Message, tr};
 use crate::policies::policy::USUAL_DAYS;
 use crate::types::consent::Purpose;
 
-/// The information that Article 13 GDPR requires and the form does not state.
+/// The information that Article 13 GDPR requires and that is missing from the form.
 pub fn gaps(fields: &Fields) -> Vec<Message> {
     let is_empty = |name: &str| fields.get(name).is_none_or(|text| text.trim().is_empty());
     let is_asked = |purpose: &Purpose| fields.is_ticked(&format!("purpose_{}", purpose.as_str()));
@@ -56,7 +56,7 @@ pub struct FieldChange {
     area: ChangedArea,
 }
 
-/// The fields whose values have another effect.
+/// The fields whose effective values differ.
 pub fn changes_between(before: &Fields, after: &Fields) -> Vec<FieldChange> {
     let names = Fields::names().into_iter().filter(|name| !name.starts_with("own_"));
     let changes = names.filter_map(|name| {

@@ -29,7 +29,7 @@ struct Sample {
     kept: Header<'static>,
 }
 
-/// The script for the fields in the query. The page itself shows their errors.
+/// The script for the fields in the query. For invalid fields, it only passes the error to the page.
 #[get("/console/sites/<pixel_id>/popup/sample.js")]
 async fn sample(
     member: Member<'_>,

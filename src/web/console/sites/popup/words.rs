@@ -53,7 +53,7 @@ pub fn position_option(position: &str) -> Value {
     json!({ "value": position, "name": name })
 }
 
-/// A value of a field with a choice, as a table of changes names it; others stay as they are.
+/// The label of an option in a table of changes; other values stay as they are.
 pub fn value_name(value: &str) -> Message {
     match value {
         "bottom" => tr("bottom"),
@@ -70,7 +70,7 @@ pub fn value_name(value: &str) -> Message {
     }
 }
 
-/// The scheme and the colour of a field of a palette.
+/// The scheme and the colour in the name of a field of a palette.
 pub fn color_of(name: &str) -> Option<(&str, &str)> {
     name.split_once('_').filter(|(scheme, _)| SCHEMES.contains(scheme))
 }
