@@ -1,6 +1,6 @@
-//! Deletion of an account by its owner: payments end, everything is erased. Once the provider has
-//! ended the subscriptions, the account is marked and suspended. From then on the deletion cannot
-//! be undone, and a job completes it if the node dies.
+//! Deletion of an account by its owner: subscriptions are cancelled, and everything is erased. Once the
+//! provider has cancelled the subscriptions, the account is marked and suspended. From then on the
+//! deletion cannot be undone, and a job completes it if the node stops.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use crate::erasure::operator::{OperatorError, erase_account};
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
+use crate::infra::isolation::isolate;
 use crate::infra::limits::per_account::AccountLimit;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
@@ -98,7 +99,7 @@ async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result
     let purpose = CodePurpose::DeleteAccount;
     let (outbox, clock) = (&infra.outbox, &infra.clock);
     let verdict = prove_own(&mut transaction, outbox, clock, caller, purpose, code).await?;
-    // A wrong code is counted as well.
+    // Also committed for a wrong code, so that the try is counted.
     transaction.commit().await?;
     verdict
 }
@@ -120,10 +121,16 @@ pub async fn finish_all(infra: &Infra) -> Result<()> {
     }
     let stripe = Stripe::new(&infra.config.stripe);
     for account_id in account_ids {
-        // Subscriptions that were bought during the deletion.
-        cancelling::end_subscriptions(&infra.pool, &infra.clock, &stripe, &account_id).await?;
-        erase(infra, &account_id).await?;
-        tracing::info!(%account_id, "a deletion that was cut off is finished");
+        let finished = finish(infra, &stripe, &account_id).await;
+        isolate(finished, "the deletion of an account could not be completed", &account_id)?;
     }
+    Ok(())
+}
+
+async fn finish(infra: &Infra, stripe: &Stripe, account_id: &AccountId) -> Result<()> {
+    // Ends subscriptions that were bought during the deletion.
+    cancelling::end_subscriptions(&infra.pool, &infra.clock, stripe, account_id).await?;
+    erase(infra, account_id).await?;
+    tracing::info!(%account_id, "a deletion that was cut off is finished");
     Ok(())
 }

@@ -22,6 +22,7 @@ pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
     let pixel_ids = withdrawn::list_pixels_to_evaluate(&mut connection, infra.clock.now()).await?;
     drop(connection);
     for pixel_id in pixel_ids {
+        // Not even a statement timeout, which counts as an unavailable database, may delay the other pixels.
         if let Err(error) = note_on_pixel(infra, &pixel_id).await {
             tracing::error!(?error, %pixel_id, "withdrawn contacts could not be recorded");
         }
@@ -74,7 +75,7 @@ async fn note_batch(
     Ok(!was_idle)
 }
 
-/// Writes events for withdrawn contacts; `false` when nobody subscribes to them.
+/// Writes events for withdrawn contacts; `false` if they have no subscribers.
 async fn put_events(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -144,7 +145,7 @@ pub async fn erase_withdrawn(
     Ok(erased)
 }
 
-/// Waits for a store that runs: else it could count as an update what is gone by then.
+/// Waits for a running store, which could otherwise count a deleted contact as an update.
 async fn erase_batch(pool: &PgPool, pixel_id: &PixelId, until: DateTime<Utc>) -> Result<u64> {
     let mut transaction = pool.begin().await?;
     lock_pixel(&mut transaction, pixel_id).await?;

@@ -7,14 +7,12 @@ use crate::accounts::mails::owners_mail::receives_notifications;
 use crate::accounts::mails::weekly::{due_at, due_week};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, Kind, NewMail};
+use crate::infra::outbox::{Attempt, Kind, MailRun, NewMail};
 use crate::pixels::count_pixels;
 use crate::types::ids::AccountId;
 
 const PAGE: i64 = 100;
-/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
-const MOST_FAILURES: u32 = 3;
-/// A digest that could not be sent until then is left out.
+/// A digest that has not been sent within this time is skipped.
 const LATEST: Duration = Duration::days(2);
 
 /// Sends the digests that are due, each once. Without a mail server, nothing is recorded.
@@ -22,7 +20,7 @@ pub async fn send_digests(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    let mut failures = 0;
+    let mut run = MailRun::default();
     while let Some((week, minutes)) = due(infra.clock.now()) {
         let accounts = {
             let mut connection = infra.pool.acquire().await?;
@@ -32,23 +30,16 @@ pub async fn send_digests(infra: &Infra) -> Result<()> {
             break;
         }
         for account_id in &accounts {
-            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || !run.may_continue() {
                 return Ok(());
             }
-            let waits = match send(infra, account_id, week).await {
-                Ok(attempt) => attempt == Some(Attempt::Waiting),
-                Err(error) => {
-                    tracing::error!(%error, %account_id, "a digest failed");
-                    true
-                }
-            };
-            failures = if waits { failures + 1 } else { 0 };
+            run.count_notification(send(infra, account_id, week).await, account_id)?;
         }
     }
     Ok(())
 }
 
-/// The week whose digests are sent now, and the minutes since the first of them; `None` when it is too late.
+/// The week whose digests are due, and the minutes since the first of them was due; `None` when it is too late.
 fn due(now: DateTime<Utc>) -> Option<(NaiveDate, i32)> {
     let week = due_week(now);
     let since = now - due_at(week);
@@ -56,7 +47,7 @@ fn due(now: DateTime<Utc>) -> Option<(NaiveDate, i32)> {
     (since <= LATEST).then_some((week, minutes))
 }
 
-/// Nothing is sent to an account without sites, or one that is on hold.
+/// Sends the digest of a week, unless the account has no sites or receives no notifications.
 async fn send(infra: &Infra, account_id: &AccountId, week: NaiveDate) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;

@@ -8,13 +8,14 @@ use crate::accounts::{find_account, lock_account};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
+use crate::infra::isolation::isolate;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, NoticeSection, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const REMINDER: Duration = Duration::days(7);
-/// The interval between two mails of a kind to an account, however many requests come.
+/// The minimum interval between two mails of the same kind to an account.
 const PAUSE: Duration = Duration::days(1);
 const MOST_MAILS: i64 = 100;
 const MOST_PIXELS: i64 = 10;
@@ -36,7 +37,11 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        notify(infra, kind, &account_id).await?;
+        isolate(
+            notify(infra, kind, &account_id).await,
+            "a notification could not be sent",
+            &account_id,
+        )?;
     }
     Ok(())
 }
@@ -56,7 +61,8 @@ async fn notify(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()>
     Ok(())
 }
 
-/// `false` when another node was faster. A reminder includes requests due before the next reminder.
+/// Records the notification; `false` if the account is deleted or another node has notified it. A reminder includes
+/// the requests that are due before the next reminder.
 async fn note(
     connection: &mut PgConnection,
     clock: &Clock,

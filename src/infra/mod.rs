@@ -5,6 +5,7 @@ pub mod direct_client;
 pub mod encryption;
 pub mod events;
 pub mod fetch;
+pub mod isolation;
 pub mod limits;
 pub mod log_output;
 pub mod metrics;
@@ -51,7 +52,7 @@ pub(crate) use store::deletion;
 use txt_lookup::TxtLookup;
 use unread_addresses::UnreadAddresses;
 
-/// A part that cannot be set up. The text is one sentence for the operator.
+/// A component that cannot be set up. The text is one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error(transparent)]
@@ -81,7 +82,7 @@ pub struct Infra {
     pub txt_lookup: TxtLookup,
     pub changes: Changes,
     pub events: Events,
-    /// Notified when a visitor's consent may have ended, so that the consequences follow soon.
+    /// Notified when a visitor's consent may have ended, so that withdrawn contacts are recorded soon.
     pub consent_changes: Arc<Notify>,
     pub schedule: Schedule,
     pub metrics: Arc<Metrics>,

@@ -15,20 +15,17 @@ use crate::digest;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Outbox, Retry};
+use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, MailRun, Outbox, Retry};
 use crate::pixels::notices;
 use crate::pixels::snippets::snippet_mail;
 use crate::silence;
 use crate::webhooks::paused_mail;
 
-/// Concurrent mails of a node, so that one slow reply does not delay all others.
+/// Number of mails that a node sends concurrently, so that one slow reply does not delay all others.
 const WORKERS: usize = 4;
 
-/// After this many consecutive failures, assume the mail server is down; the next run tries again.
-const MOST_FAILURES: u32 = 3;
-
 /// Attempts all due mails, after giving up on those that are too old. No worker is cancelled when another one
-/// fails: the mail in transmission would be sent again.
+/// fails, because a mail in transmission would be sent twice.
 pub async fn try_all_due(infra: &Infra) -> Result<()> {
     infra.outbox.give_up().await?;
     infra.outbox.count().await?;
@@ -41,9 +38,9 @@ pub async fn try_all_due(infra: &Infra) -> Result<()> {
 }
 
 async fn try_due(infra: &Infra) -> Result<()> {
-    let mut failures = 0;
+    let mut run = MailRun::default();
     while !infra.shutdown.has_begun()
-        && failures < MOST_FAILURES
+        && run.may_continue()
         && let Some(mail) = infra.outbox.claim_due().await?
     {
         let _held = infra.shutdown.hold();
@@ -52,7 +49,7 @@ async fn try_due(infra: &Infra) -> Result<()> {
         }
         let draft = draft(infra, &mail).await;
         let attempt = infra.outbox.attempt(&mail, draft, Retry::UnlessRefused).await;
-        failures = if attempt == Attempt::Waiting { failures + 1 } else { 0 };
+        run.count(Some(attempt));
         if attempt == Attempt::Failed {
             give_back(&infra.pool, &infra.outbox, &mail).await?;
         }
@@ -60,8 +57,8 @@ async fn try_due(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a refused mail, and rolls back its effects; the first attempt also rolls back more, for its
-/// caller. If an earlier attempt may have arrived, its code stays valid.
+/// Deletes a refused mail, and rolls back its effects. (After a refusal of the first attempt, its caller
+/// rolls back more.) If an earlier attempt may have arrived, its code stays valid.
 async fn give_back(pool: &PgPool, outbox: &Outbox, mail: &ClaimedMail) -> Result<()> {
     let mut transaction = pool.begin().await?;
     if !outbox.cancel(&mut transaction, mail).await? {

@@ -1,5 +1,5 @@
 //! Moves of sites to other domains. Until a move ends, the site has both: visitors of the former domain can
-//! change their choices there, and nobody else gets it.
+//! change their choices there, and no other pixel can have it.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -25,6 +25,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
+use crate::infra::isolation::isolate;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
@@ -91,7 +92,7 @@ pub async fn start(
     Ok((moved, view))
 }
 
-/// Gives a locked pixel that is moving its former host back; the other one is free.
+/// Reverts the move of a locked pixel: the pixel gets its former host back, and the other host becomes free.
 pub async fn turn_back(
     connection: &mut PgConnection,
     clock: &Clock,
@@ -117,7 +118,7 @@ pub async fn find(
     Ok(site_move.map(|site_move| MoveView::of(pixel, site_move)))
 }
 
-/// Ends the moves whose time is over.
+/// Ends the moves that are due.
 pub async fn end_due(infra: &Infra) -> Result<()> {
     let ended = {
         let mut connection = infra.pool.acquire().await?;
@@ -128,7 +129,7 @@ pub async fn end_due(infra: &Infra) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        end_one(infra, pixel_id).await?;
+        isolate(end_one(infra, pixel_id).await, "a move could not be ended", pixel_id)?;
     }
     Ok(())
 }

@@ -13,14 +13,13 @@ use super::{notices, store};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::changes::{Changes, Invalidation};
-use crate::infra::outbox::{Attempt, Retry};
+use crate::infra::outbox::{Attempt, MailRun, Retry};
 use crate::infra::shutdown::Shutdown;
 use crate::types::ids::PixelId;
 
 const LIFE: Duration = Duration::days(30);
 const NOTICE: Duration = Duration::days(7);
 const MOST_MAILS: i64 = 100;
-const MOST_FAILURES: u32 = 3;
 const AT_ONCE: i64 = 1_000;
 const MOST_ENDED: i64 = 5_000;
 
@@ -64,7 +63,7 @@ async fn note_used(
     }
 }
 
-/// When a pixel was last used after a time. Stored contacts count as use now.
+/// The last use of a pixel after a time; `None` if there was none. Stored contacts count as use at `now`.
 async fn last_use(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -80,23 +79,20 @@ async fn last_use(
 }
 
 async fn notify(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
-    let mut failures = 0;
+    let mut run = MailRun::default();
     for pixel in unnotified {
-        if infra.shutdown.has_begun() || failures == MOST_FAILURES {
+        if infra.shutdown.has_begun() || !run.may_continue() {
             break;
         }
-        match notify_owner(infra, pixel).await? {
-            true => failures = 0,
-            false => failures += 1,
-        }
+        run.count_notification(notify_owner(infra, pixel).await, &pixel.pixel_id)?;
     }
     Ok(())
 }
 
-/// Sends the one mail. The pixel is deleted a week after the first attempt at the earliest, even if
-/// the mailbox never accepts it. Without a mail server nobody is notified. Returns `false` when the
-/// mail server did not accept it; the outbox or a later round tries again.
-async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
+/// Sends the owner a single mail. The pixel is deleted a week after the first attempt at the earliest,
+/// even if the mail is never accepted. Without a mail server, no owner is notified. Returns `None`
+/// if no mail was necessary. The outbox or a later run repeats an attempt that failed.
+async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<Option<Attempt>> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;
     let _held = infra.shutdown.hold();
@@ -104,11 +100,11 @@ async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
     // Nothing is sent for a pixel that is used again, or that another node handles.
     if !store::usage::update_ending_notified(&mut transaction, pixel, ends_at, now).await? {
-        return Ok(true);
+        return Ok(None);
     }
     let mail = notices::put_ending(&mut transaction, &infra.outbox, pixel_id).await?;
     transaction.commit().await?;
-    let Some(mail) = mail else { return Ok(true) };
+    let Some(mail) = mail else { return Ok(None) };
     let rendered = notices::render_ending(infra, &mail).await;
     let attempt = infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await;
     if attempt == Attempt::Failed {
@@ -118,7 +114,7 @@ async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
             transaction.commit().await?;
         }
     }
-    Ok(attempt == Attempt::Done)
+    Ok(Some(attempt))
 }
 
 async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {

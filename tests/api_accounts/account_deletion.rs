@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::shop::Shop;
 use crate::support::stripe::Fault;
 use crate::support::tools::{call, done, refused};
+use crate::support::waiting::wait_until;
 use crate::support::watch_reports::ReportMade;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
@@ -204,6 +205,29 @@ async fn a_deletion_that_is_cut_off_is_finished_by_any_node() {
         tokio::time::sleep(std::time::Duration::from_millis(25)).await;
     }
     panic!("the account is still there");
+}
+
+#[tokio::test]
+async fn a_deletion_that_keeps_failing_does_not_delay_the_others() {
+    let app = App::spawn().await;
+    let [ann, ben] = [app.account("ann@example.com").await, app.account("ben@example.com").await];
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF OLD.email LIKE 'ann@%' THEN RAISE EXCEPTION 'refused'; END IF; RETURN OLD; END $$;
+         CREATE TRIGGER refuse BEFORE DELETE ON accounts FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&app.pool).await.unwrap();
+    for account in [&ann, &ben] {
+        let mark =
+            "UPDATE accounts SET deleting_since = $2, status = 'suspended' WHERE account_id = $1";
+        let marked = sqlx::query(mark).bind(&account.account_id).bind(app.clock.now());
+        marked.execute(&app.pool).await.unwrap();
+        app.clock.advance(Duration::seconds(1));
+    }
+    app.clock.advance(Duration::hours(2));
+    wait_until("the second is deleted", async || {
+        left_of(&app, &[&ben.account_id]).await.is_empty()
+    })
+    .await;
+    assert!(!left_of(&app, &[&ann.account_id]).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::support::mail::Mail;
 use crate::support::setup::set_plan;
+use crate::support::waiting::wait_until;
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// The mails that come by themselves, of a subject.
@@ -57,6 +58,39 @@ fn says(mail: &Mail, facts: &[&str]) {
         for fact in facts {
             assert!(part.contains(fact), "{fact}: {part}");
         }
+    }
+}
+
+/// Makes every mail to this account fail in the database.
+async fn refuse_mails_to(app: &App, account_id: &str) {
+    let function = format!(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.account_id = '{account_id}' THEN RAISE EXCEPTION 'refused'; END IF;
+             RETURN NEW; END $$"
+    );
+    let trigger = "CREATE TRIGGER refuse BEFORE INSERT ON outbox
+         FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(sqlx::AssertSqlSafe(function)).execute(&app.pool).await.unwrap();
+    sqlx::raw_sql(trigger).execute(&app.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_owner_who_cannot_be_notified_does_not_delay_the_others() {
+    let app = App::spawn_with_mail().await;
+    // Ann comes first in every order of time.
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    app.clock.advance(Duration::seconds(1));
+    let ben = app.mailed_account(&fresh_address("ben")).await;
+    for account in [&ann, &ben] {
+        let body = json!({"name": "CI", "expires_in_days": 33});
+        app.call(Method::POST, "/v1/api-keys", &account.key, body).await.expect(201);
+        app.clock.advance(Duration::seconds(1));
+    }
+    refuse_mails_to(&app, &ann.account_id).await;
+    for (days, subject) in [(24, TRIAL), (3, "expires on"), (4, "Identification is paused")] {
+        rounds(&app, Duration::days(days)).await;
+        wait_until(subject, async || !sent(&ben.email, subject).is_empty()).await;
+        assert!(sent(&ann.email, subject).is_empty(), "{subject}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The end of keys: owners are notified seven days before, and the activity log records it.
+//! The expiry of keys: owners are notified seven days before, and the activity log records it.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -14,22 +14,20 @@ use crate::accounts::store::{self, ExpiringKey};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, MailRun, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 
-/// Keys that last no longer cause no mail.
+/// Owners are notified this long before. Keys that were issued for this time or less cause no mail.
 const BEFORE: Duration = Duration::days(7);
 const PAGE: i64 = 100;
-/// As for the end of trials: the mail server is considered unavailable.
-const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
 struct Expiring {
     prefix: String,
 }
 
-/// Tells the owners whose keys expire soon. Without a mail server, nothing is recorded.
+/// Notifies the owners of keys that expire soon. Without a mail server, nothing is recorded.
 pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
@@ -39,13 +37,12 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
         let mut connection = infra.pool.acquire().await?;
         store::list_expiring_keys(&mut connection, now, now + BEFORE, PAGE).await?
     };
-    let mut failures = 0;
+    let mut run = MailRun::default();
     for key in &due {
-        if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+        if infra.shutdown.has_begun() || !run.may_continue() {
             break;
         }
-        let attempt = notify(infra, key).await?;
-        failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
+        run.count_notification(notify(infra, key).await, &key.prefix)?;
     }
     Ok(())
 }
@@ -105,7 +102,7 @@ fn notice(base_url: &str, prefix: String, name: Option<&str>, ends: DateTime<Utc
     }
 }
 
-/// Writes into the activity log which keys have expired.
+/// Records expired keys in the activity log.
 pub async fn note_expired(pool: &PgPool, clock: &Clock) -> Result<()> {
     let now = clock.now();
     let mut transaction = pool.begin().await?;

@@ -8,7 +8,7 @@ use crate::accounts::account::{Account, Plan};
 use crate::accounts::store::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, MailRun, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
@@ -16,8 +16,6 @@ use crate::types::ids::AccountId;
 const EARLY: i16 = 7;
 const LATE: i16 = 1;
 const PAGE: i64 = 100;
-/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
-const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
 struct Notified {
@@ -29,7 +27,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    let mut failures = 0;
+    let mut run = MailRun::default();
     loop {
         let now = infra.clock.now();
         let (early, late) = (now + days(EARLY), now + days(LATE));
@@ -39,12 +37,12 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
         };
         let mut attempted = 0;
         for account_id in &due {
-            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || !run.may_continue() {
                 return Ok(());
             }
-            let attempt = notify(infra, account_id).await?;
-            attempted += u32::from(attempt.is_some());
-            failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
+            let notified = notify(infra, account_id).await;
+            attempted += u32::from(matches!(notified, Ok(Some(_))));
+            run.count_notification(notified, account_id)?;
         }
         if attempted == 0 {
             return Ok(());

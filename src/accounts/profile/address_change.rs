@@ -107,8 +107,8 @@ pub async fn take_effect(
     address_notice::put(connection, outbox, account, new, MadeBy::Account).await
 }
 
-/// Like [`take_effect`], for the operator, who has found out that the owner cannot read the old mailbox. No
-/// session continues, and both mailboxes are notified.
+/// Like [`take_effect`], for the operator, who has established that the owner cannot read the old mailbox. All
+/// sessions end, and both mailboxes are notified.
 pub async fn set_by_operator(
     connection: &mut PgConnection,
     outbox: &Outbox,
@@ -132,7 +132,7 @@ async fn replace(
     kept: Option<Uuid>,
 ) -> Result<()> {
     let (now, account_id) = (clock.now(), &account.account_id);
-    // Without a mail server, nothing has shown that the owner can read the new mailbox.
+    // Without a mail server, it is unproven that the owner reads the new mailbox.
     let verified = outbox.mailer.is_configured().then_some(now);
     store::update_email(connection, account_id, new.as_str(), verified).await?;
     store::delete_address_change(connection, account_id).await?;
@@ -168,7 +168,7 @@ pub async fn apply_due(infra: &Infra) -> Result<()> {
     let due = store::list_due_address_changes(&mut *infra.pool.acquire().await?, now).await?;
     for account_id in due {
         match apply(infra, &account_id).await {
-            // An account was opened with the address at this moment; the next run handles it.
+            // An account was opened with the address during the transaction; the next run withdraws the change.
             Ok(()) | Err(Error::EmailRegistered) => {}
             // One failure must not delay the changes of other accounts.
             Err(error) => {

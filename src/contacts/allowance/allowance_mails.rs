@@ -10,14 +10,12 @@ use crate::accounts::{find_account, lock_account};
 use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, MailRun, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const PAGE: i64 = 100;
-/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
-const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
 struct Notified {
@@ -30,7 +28,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    let (mut failures, mut after) = (0, None);
+    let (mut run, mut after) = (MailRun::default(), None);
     loop {
         let month = month_of(infra.clock.now());
         let due = {
@@ -38,11 +36,10 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
             store::list_unnotified(&mut connection, month, after.as_ref(), PAGE).await?
         };
         for account_id in &due {
-            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || !run.may_continue() {
                 return Ok(());
             }
-            let waits = notify(infra, account_id, month).await? == Some(Attempt::Waiting);
-            failures = if waits { failures + 1 } else { 0 };
+            run.count_notification(notify(infra, account_id, month).await, account_id)?;
         }
         let Some(last) = due.last() else { return Ok(()) };
         after = Some(last.clone());
@@ -78,7 +75,7 @@ fn is_recipient(account: &Account, now: DateTime<Utc>) -> bool {
     is_bounded && receives_notifications(account) && Coverage::of(account).ended(now).is_none()
 }
 
-/// Renders the mail; `None` once the month is over, more was reached, or such mails are turned off.
+/// Renders the mail; `None` once the month is over, a higher percentage is reached, or such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let notified = infra.outbox.secrets::<Notified>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

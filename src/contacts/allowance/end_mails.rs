@@ -11,15 +11,13 @@ use crate::accounts::{find_account, lock_account};
 use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, MailRun, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::AccountId;
 
 const PAGE: i64 = 100;
-/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
-const MOST_FAILURES: u32 = 3;
-/// An older end is no news: nobody is mailed about it when a mail server is configured later.
+/// Maximum age of an end that is mailed, so that configuring a mail server later sends no outdated mails.
 const NEWS: Duration = Duration::days(7);
 
 #[derive(Deserialize, Serialize)]
@@ -32,7 +30,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    let mut failures = 0;
+    let mut run = MailRun::default();
     loop {
         let due = {
             let mut connection = infra.pool.acquire().await?;
@@ -42,11 +40,10 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
             return Ok(());
         }
         for account_id in &due {
-            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || !run.may_continue() {
                 return Ok(());
             }
-            let waits = notify(infra, account_id).await? == Some(Attempt::Waiting);
-            failures = if waits { failures + 1 } else { 0 };
+            run.count_notification(notify(infra, account_id).await, account_id)?;
         }
     }
 }

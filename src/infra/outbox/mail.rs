@@ -107,7 +107,7 @@ pub struct NewMail<'a> {
     pub pixel_id: Option<&'a PixelId>,
 }
 
-/// A mail claimed by this node: nobody else attempts it until the claim lapses.
+/// A mail claimed by this node: no other node attempts it until the claim lapses.
 #[derive(Clone)]
 pub struct ClaimedMail {
     pub message_id: Uuid,
@@ -122,7 +122,7 @@ pub struct ClaimedMail {
 }
 
 impl ClaimedMail {
-    /// Whether it was attempted before, so that time has passed since it was enqueued.
+    /// Whether the mail was attempted before, so that time has passed since it was enqueued.
     pub fn is_retry(&self) -> bool {
         self.attempts > 0
     }
@@ -130,7 +130,7 @@ impl ClaimedMail {
 
 pub enum Draft {
     RenderedMail(RenderedMail),
-    /// It may still be needed; another mail decides.
+    /// Another pending mail determines whether this one is needed.
     NotYet,
     NotNeeded,
 }
@@ -139,4 +139,14 @@ impl From<Option<RenderedMail>> for Draft {
     fn from(rendered: Option<RenderedMail>) -> Self {
         rendered.map_or(Self::NotNeeded, Self::RenderedMail)
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// Sent or no longer needed; the row is deleted.
+    Done,
+    Waiting,
+    /// The mail certainly does not arrive. The row is kept, so that the caller deletes it in the transaction that
+    /// undoes the effects of the mail.
+    Failed,
 }

@@ -1,8 +1,9 @@
 //! The outbox of all mails: a row is written in the transaction that causes the mail, attempted
-//! right after the commit, and retried by any node for a day. A row holds ids, with secrets
-//! encrypted. The mail is rendered anew for every attempt, by the feature that defines its kind.
+//! right after the commit, and retried by any node for a day. A row contains ids and encrypted
+//! secrets. The mail is rendered anew for every attempt, by the feature that defines its kind.
 
 mod mail;
+mod mail_run;
 mod pause;
 mod store;
 
@@ -15,7 +16,8 @@ use serde::de::DeserializeOwned;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-pub use self::mail::{ClaimedMail, Draft, Kind, NewMail};
+pub use self::mail::{Attempt, ClaimedMail, Draft, Kind, NewMail};
+pub use self::mail_run::MailRun;
 pub use self::store::{
     delete_mails_of_accounts, delete_mails_of_pixels, find_claim, has_newer_undecided,
 };
@@ -34,18 +36,9 @@ const LIFE: Duration = Duration::days(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Only if the mail may have arrived: the caller rolls back after any other failure.
+    /// Retries only if the mail may have arrived; after any other failure the caller rolls back.
     WhenUnanswered,
     UnlessRefused,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// Sent or no longer needed; the row is deleted.
-    Done,
-    Waiting,
-    /// The mail never arrives. The row is kept for the caller to cancel, together with what it rolls back.
-    Failed,
 }
 
 #[derive(Clone)]
@@ -56,7 +49,7 @@ pub struct Outbox {
     encryptor: Arc<Encryptor>,
     metrics: OutboxMetrics,
     shutdown: Shutdown,
-    /// The mails that this node is attempting. Claims may lapse too early when the clock jumps ahead.
+    /// The mails that this node is attempting, because a claim may lapse too early if the clock jumps ahead.
     under_way: Arc<Mutex<HashSet<Uuid>>>,
 }
 
@@ -119,7 +112,7 @@ impl Outbox {
         self.encryptor.decrypt(mail.message_id, &mail.sealed)
     }
 
-    /// Deletes a claimed mail that no secret decrypts any more; returns whether it was such a mail.
+    /// Deletes a claimed mail if no secret decrypts it any more; returns whether that is the case.
     pub async fn give_up_undecryptable(&self, mail: &ClaimedMail) -> Result<bool> {
         if self.decrypt(mail).is_some() {
             return Ok(false);
@@ -140,7 +133,7 @@ impl Outbox {
         retry: Retry,
     ) -> Attempt {
         let _last_work = self.shutdown.hold();
-        // While it was rendered, another node may have claimed it.
+        // Another node may have claimed the mail while it was being rendered.
         if self.clock.now() >= mail.claimed_until {
             return Attempt::Waiting;
         }
@@ -162,7 +155,7 @@ impl Outbox {
         attempt
     }
 
-    /// Sends a claimed mail on which nothing depends: it is deleted when it is refused permanently.
+    /// Sends a claimed mail on which no other data depend, and deletes it if it is refused permanently.
     pub async fn deliver(
         &self,
         mail: &ClaimedMail,
@@ -214,7 +207,7 @@ impl Outbox {
 
     pub async fn claim_due(&self) -> Result<Option<ClaimedMail>> {
         let mut connection = self.pool.acquire().await?;
-        // Taken after acquiring a connection, which may take seconds.
+        // The time is read after acquiring a connection, which may take seconds.
         let now = self.clock.now();
         let under_way = self.change_under_way(|mails| mails.iter().copied().collect::<Vec<_>>());
         store::claim_due(&mut connection, now, now + CLAIM, &under_way).await

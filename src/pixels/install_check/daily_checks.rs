@@ -1,7 +1,7 @@
-//! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes; one that has
-//! moved to another host at once, and then daily until it is found.
-//! Checks are spread over the day by when pixels were first found. They share the permits of people's own
-//! checks, but take few at a time; without a free permit they are postponed.
+//! Daily install checks. Every installed pixel is checked once a day, so that its owner is notified when it
+//! vanishes. A pixel that has moved to another host is checked at once, and then daily until it is found. The checks
+//! are spread over the day. They share the permits of the checks that people request, but take only a few of them;
+//! without a free permit, a check is postponed.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -13,19 +13,20 @@ use super::page_check::{PageCheck, check_page};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::isolation::isolate;
 use crate::infra::outbox::ClaimedMail;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store::install_checks::ClaimedCheck;
 use crate::pixels::{notices, store, usage};
 
-/// Concurrent daily checks of a node, of the permits that it has for all checks.
+/// Maximum number of permits that the concurrent daily checks of a node take.
 const WORKERS: usize = 4;
-/// The time for which a node claims a check. It is repeated then if it got no permit, or if the node died.
+/// Duration of a node's claim on a check. Afterwards, a check that got no permit or whose node stopped is repeated.
 const CLAIM: Duration = Duration::minutes(5);
-/// Pixels that get their time in one round.
+/// Maximum number of pixels whose first check one round plans.
 const MOST_PLANNED: i64 = 10_000;
 
-/// Gives installed pixels that have none a time for their first check, somewhere within the next day.
+/// Plans the first check of installed pixels without a planned one, at a random time within the next day.
 pub async fn plan_checks(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
@@ -55,15 +56,11 @@ async fn check_in_turn(infra: &Infra) -> Result<()> {
         && let Some(claim) = claim(&infra.pool, &infra.clock).await?
     {
         match check(infra, &claim).await {
-            // People's own checks have taken all permits.
+            // Checks that people requested hold all permits.
             Err(Error::Busy { .. }) => return Ok(()),
-            // It is away for all others too.
-            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
-            Err(error) => {
-                let pixel_id = &claim.pixel_id;
-                tracing::error!(?error, %pixel_id, "an installation could not be checked");
+            checked => {
+                isolate(checked, "an installation could not be checked", &claim.pixel_id)?;
             }
-            Ok(()) => {}
         }
     }
     Ok(())
@@ -71,7 +68,7 @@ async fn check_in_turn(infra: &Infra) -> Result<()> {
 
 async fn claim(pool: &PgPool, clock: &Clock) -> Result<Option<ClaimedCheck>> {
     let mut connection = pool.acquire().await?;
-    // Not before there is a connection, which may take seconds.
+    // The time is read after the connection was acquired, which may take seconds.
     let now = clock.now();
     store::install_checks::claim_check(&mut connection, now, now + CLAIM).await
 }
@@ -91,8 +88,8 @@ async fn check(infra: &Infra, claim: &ClaimedCheck) -> Result<()> {
     Ok(())
 }
 
-/// Keeps what was found, unless the pixel is gone, moved or checked meanwhile. The mail to its owner
-/// when it has vanished.
+/// Stores the result, unless the pixel was deleted, moved or checked in the meantime. Returns the mail to
+/// its owner if the pixel has vanished.
 async fn settle(
     infra: &Infra,
     claim: &ClaimedCheck,

@@ -12,15 +12,16 @@ use sqlx::PgPool;
 
 use super::day_tallies::{count_rows, count_rows_between};
 use super::tally::DayTally;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::infra::Infra;
+use crate::infra::isolation::isolate;
 use crate::infra::shutdown::Shutdown;
 use crate::pixels::pixel::DayZone;
 use crate::receipts::days::DayRange;
 use crate::receipts::store::{counting, days, shown};
 use crate::types::ids::PixelId;
 
-/// Fewer rows are counted quickly by each reader.
+/// Minimum number of uncounted rows for a pixel to be counted: readers count fewer rows quickly.
 const WORTH_COUNTING: i64 = 500;
 /// Rows per transaction.
 const BATCH: i64 = 10_000;
@@ -29,8 +30,8 @@ const PIXELS: i64 = 1_000;
 const WRITERS_END_WITHIN: RealTime = RealTime::from_secs(30);
 const WRITERS_POLL: RealTime = RealTime::from_millis(20);
 
-/// One run over all pixels, unless another node is running it. The lock is released with its transaction,
-/// even if this node dies.
+/// Updates the daily counts of all pixels, unless another node is doing so. The lock is released with its
+/// transaction, even if this node dies.
 pub async fn count_all(infra: &Infra) -> Result<()> {
     let mut lock = infra.pool.begin().await?;
     if !counting::take_lock(&mut lock).await? {
@@ -47,19 +48,13 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
         if infra.shutdown.has_begun() {
             break;
         }
-        match count_pixel(&infra.pool, &infra.shutdown, &pixel_id, zone, up_to_seq).await {
-            // It is unavailable for all other pixels too.
-            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
-            Err(error) => {
-                tracing::error!(?error, %pixel_id, "the daily counts of a pixel could not be updated")
-            }
-            Ok(()) => {}
-        }
+        let counted = count_pixel(&infra.pool, &infra.shutdown, &pixel_id, zone, up_to_seq).await;
+        isolate(counted, "the daily counts of a pixel could not be updated", &pixel_id)?;
     }
     Ok(())
 }
 
-/// The pixels to be counted, each with a time zone. From now on changes of their rows are recorded.
+/// The pixels to be counted, each with a time zone. From then on, changes of their rows are recorded.
 async fn list_behind(
     pool: &PgPool,
     shutdown: &Shutdown,
@@ -76,7 +71,7 @@ async fn list_behind(
                 if shutdown.has_begun() {
                     return Ok(Vec::new());
                 }
-                // Only days that are over in UTC too have the impressions of their UTC day.
+                // A day must be over in UTC too, because it may use the impressions of the UTC day.
                 let today = zone.day_of(now).min(now.date_naive());
                 let rows = WORTH_COUNTING;
                 if counting::needs_counting(&mut connection, &pixel_id, zone, today, rows).await? {
@@ -88,13 +83,13 @@ async fn list_behind(
     }
 }
 
-/// UTC, and the time zone of a site that has one.
+/// UTC, and the site's own time zone if it has one.
 fn zones_of(own: DayZone) -> impl Iterator<Item = DayZone> {
     [Some(DayZone::UTC), (!own.is_utc()).then_some(own)].into_iter().flatten()
 }
 
 /// A position in the order of receipts up to which all receipts are committed or never will be; `None` if a
-/// transaction stays open. Writers that may not know yet that changes must be recorded have ended as well.
+/// transaction stays open. Writers that began before changes had to be recorded have ended as well.
 async fn find_settled_seq(pool: &PgPool, shutdown: &Shutdown) -> Result<Option<i64>> {
     let mut connection = pool.acquire().await?;
     let last = counting::find_last_seq(&mut connection).await?;
@@ -164,7 +159,7 @@ async fn count_shown(pool: &PgPool, pixel_id: &PixelId, zone: DayZone) -> Result
     if from >= noted {
         return Ok(false);
     }
-    // A batch ends at the end of a day, and contains at least one day. Its size is that of the UTC days.
+    // A batch has whole days, at least one. Its size is measured by the impressions of UTC days.
     let end =
         counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, BATCH).await?;
     let first = counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, 0).await?;
