@@ -12,13 +12,13 @@ use crate::pixels::store::install_checks::KnownInstall;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 
-/// Between two daily looks.
+/// The interval between daily checks.
 pub const DAY: Duration = Duration::days(1);
-/// Daily looks in a row that have to fail before an installed pixel is not installed any more.
+/// Consecutive daily checks that must fail before an installed pixel counts as vanished.
 const MISSES: i32 = 3;
-/// Daily looks for a pixel that has moved to another host and was never found there.
+/// Maximum number of daily checks of a pixel that has moved to another host and was never found there.
 const FIRST_CHECKS: i32 = 30;
-/// How long a pixel that has vanished is looked for.
+/// Period in which a pixel that has vanished is still checked.
 const CHECKED_FOR: Duration = Duration::days(30);
 
 text_enum! {
@@ -34,7 +34,7 @@ text_enum! {
 }
 
 impl InstallChange {
-    /// Of a pixel whose status was the first and is the second; `before` is what was known.
+    /// The change from status `was` to status `is`; `before` is the state that was stored.
     fn between(was: InstallStatus, is: InstallStatus, before: &KnownInstall) -> Option<Self> {
         match (was == InstallStatus::Installed, is == InstallStatus::Installed) {
             (false, true) if before.vanished_at.is_some() => Some(Self::Back),
@@ -45,7 +45,7 @@ impl InstallChange {
     }
 }
 
-/// Notes a change for those who want to know; `false` when nobody does.
+/// Stores the event for a change; `false` if no endpoint subscribes to it.
 pub async fn put_event(
     connection: &mut PgConnection,
     subscribers: &Subscribers,
@@ -66,7 +66,7 @@ pub async fn put_event(
     Ok(true)
 }
 
-/// The knowledge of an install after a check, and the pixel's new status.
+/// The state of an install after a check, and the pixel's new status.
 pub struct AfterCheck {
     pub known: KnownInstall,
     pub status: InstallStatus,
@@ -85,7 +85,7 @@ impl AfterCheck {
     }
 }
 
-/// After somebody had the site checked: what they saw counts at once. `before` is of the same host.
+/// The state after a check that a person requested, which takes effect at once. `before` is of the same host.
 pub fn after_check(
     before: KnownInstall,
     pixel: &Pixel,
@@ -103,7 +103,7 @@ pub fn after_check(
     Ok(AfterCheck::of(&before, pixel, known, status))
 }
 
-/// After a daily look at a pixel that is installed, has vanished or has moved. One bad day proves nothing.
+/// The state after a daily check of a pixel that is installed, has vanished or has moved. One failure is no evidence.
 pub fn after_daily_check(
     before: KnownInstall,
     pixel: &Pixel,
@@ -115,22 +115,30 @@ pub fn after_daily_check(
         let known = found(known, pixel, now);
         return Ok(AfterCheck::of(&before, pixel, known, InstallStatus::Installed));
     }
-    if pixel.install_status == InstallStatus::NotChecked {
-        let missed_days = known.missed_days.saturating_add(1);
+    // As a requested check reports it, because the pixel was never found on this site.
+    let status = match (pixel.install_status, check.observation) {
+        (InstallStatus::Unreachable, Observation::Absent) => InstallStatus::NotInstalled,
+        (InstallStatus::NotInstalled, Observation::Failed(_)) if known.vanished_at.is_none() => {
+            InstallStatus::Unreachable
+        }
+        (status, _) => status,
+    };
+    let is_installed = status == InstallStatus::Installed;
+    let missed_days = known.missed_days.saturating_add(1);
+    if !is_installed && known.vanished_at.is_none() {
         let next_look_at = (missed_days < FIRST_CHECKS).then(|| now + DAY);
         let known = KnownInstall { missed_days, next_look_at, ..known };
-        return Ok(AfterCheck::of(&before, pixel, known, InstallStatus::NotChecked));
+        return Ok(AfterCheck::of(&before, pixel, known, status));
     }
     let known = KnownInstall {
-        missed_days: known.missed_days.saturating_add(1),
+        missed_days,
         missing_since: known.missing_since.or(Some(now)),
         next_look_at: known.vanished_at.is_none_or(|at| now < at + CHECKED_FOR).then(|| now + DAY),
         ..known
     };
-    let is_installed = pixel.install_status == InstallStatus::Installed;
     let (known, status) = match is_installed && known.missed_days >= MISSES {
         true => (vanished(known, now), InstallStatus::NotInstalled),
-        false => (known, pixel.install_status),
+        false => (known, status),
     };
     Ok(AfterCheck::of(&before, pixel, known, status))
 }
@@ -165,15 +173,13 @@ fn vanished(known: KnownInstall, now: DateTime<Utc>) -> KnownInstall {
     }
 }
 
-/// The time since which the pixel has been installed. For one that an older version found, this is the time of its
-/// last check.
+/// The time since which the pixel has been installed. If an older version found it, the time of its last check.
 fn since(known: &KnownInstall, pixel: &Pixel) -> Option<DateTime<Utc>> {
     let is_installed = pixel.install_status == InstallStatus::Installed;
     known.installed_since.or(pixel.checked_at).filter(|_| is_installed)
 }
 
-/// The findings, if they are of the last look. Those of a newer version that this one does not know
-/// are left out.
+/// The findings, if they are of the last check. Findings that only a newer version knows are omitted.
 pub fn kept_findings(pixel: &Pixel, known: &KnownInstall) -> Vec<Finding> {
     if known.looked_at.is_none() || known.looked_at != pixel.checked_at {
         return Vec::new();

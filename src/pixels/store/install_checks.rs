@@ -14,7 +14,7 @@ pub struct KnownInstall {
     pub looked_at: Option<DateTime<Utc>>,
     pub findings: Value,
     pub installed_since: Option<DateTime<Utc>>,
-    /// When a daily check is due; `None` where none is planned.
+    /// The time of the next daily check; `None` if none is planned.
     pub next_look_at: Option<DateTime<Utc>>,
     pub missed_days: i32,
     pub missing_since: Option<DateTime<Utc>>,
@@ -42,7 +42,7 @@ pub async fn find_install(
     Ok(query_known!(pixel_id, "").fetch_optional(connection).await?)
 }
 
-/// As [`find_install`], of several pixels, by the pixel's id.
+/// Like [`find_install`], for several pixels, by pixel id.
 pub async fn list_installs(
     connection: &mut PgConnection,
     pixel_ids: &[String],
@@ -71,7 +71,7 @@ pub async fn list_installs(
     Ok(known.collect())
 }
 
-/// As [`find_install`], with the row locked until the transaction ends, after the pixel's row.
+/// Like [`find_install`], with the row locked until the transaction ends. The pixel's row must be locked before.
 pub async fn lock_install(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -148,8 +148,7 @@ pub struct ClaimedCheck {
     pub until: DateTime<Utc>,
 }
 
-/// Claims the most overdue check of active accounts' pixels that are installed, have vanished or have moved to
-/// another host, until `until`.
+/// Claims the most overdue planned check of active accounts' pixels, until `until`.
 pub async fn claim_check(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -162,8 +161,6 @@ pub async fn claim_check(
              SELECT pixel_id FROM install_looks JOIN pixels USING (pixel_id)
                  JOIN accounts USING (account_id)
              WHERE next_look_at <= $1 AND host = domain AND status = 'active' AND account_id <> $3
-                 AND (install_status IN ('installed', 'not_checked')
-                     OR (install_status = 'not_installed' AND vanished_at IS NOT NULL))
              ORDER BY next_look_at LIMIT 1 FOR UPDATE OF install_looks SKIP LOCKED)
          RETURNING pixel_id, next_look_at AS \"until!\"",
         now,
