@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// A monotonic clock: setting back the machine's clock must not lock anybody out.
+/// Smallest step, in microseconds, that counts as the clock being set back. Concurrent readings differ by less: a
+/// thread can be interrupted between reading the clock and comparing. Counting those would make the clock run fast.
+const SMALLEST_STEP: u64 = 1_000_000;
+
+/// A monotonic clock, so that setting back the machine's clock does not lock out any client.
 #[derive(Clone)]
 pub(super) struct SteadyClock {
     clock: Clock,
@@ -27,8 +31,8 @@ impl governor::clock::Clock for SteadyClock {
         let set_back = self.set_back.load(Ordering::Acquire);
         let now = machine + set_back;
         let latest = self.latest.fetch_max(now, Ordering::AcqRel);
-        if now < latest {
-            // The loser of this race reads the corrected clock next time.
+        if now + SMALLEST_STEP < latest {
+            // If another thread has corrected the clock meanwhile, the next call uses its correction.
             let _ = self.set_back.compare_exchange(
                 set_back,
                 set_back + (latest - now),
@@ -37,5 +41,29 @@ impl governor::clock::Clock for SteadyClock {
             );
         }
         Duration::from_micros(now.max(latest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use governor::clock::Clock as _;
+
+    use super::*;
+
+    #[test]
+    fn readings_in_another_order_do_not_make_it_run_ahead() {
+        let at = |millis: i64| DateTime::from_timestamp_millis(1_000_000 + millis).unwrap();
+        let machine = Clock::manual(at(0));
+        let clock = SteadyClock::new(machine.clone());
+        let first = clock.now();
+        machine.set(at(-10));
+        assert_eq!(clock.now(), first);
+        machine.set(at(5));
+        assert_eq!(clock.now(), first + Duration::from_millis(5));
+        machine.set(at(-60_000));
+        assert_eq!(clock.now(), first + Duration::from_millis(5));
+        machine.set(at(-59_000));
+        assert_eq!(clock.now(), first + Duration::from_millis(1_005));
     }
 }
