@@ -1,5 +1,5 @@
-//! Calls and events of the protocol: JSON texts that end with a zero byte, through pipes. `chromiumoxide` needs a
-//! WebSocket, which other processes can reach, and has 60,000 generated lines for all methods.
+//! A connection for the DevTools protocol: JSON messages that end with a zero byte, through pipes. `chromiumoxide`
+//! needs a WebSocket, to which other processes could connect, and has 60,000 generated lines for all methods.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 const CALL: Duration = Duration::from_secs(20);
-/// A longer message ends the connection.
+/// A longer message closes the connection.
 const MAX_MESSAGE: u64 = 64 << 20;
-/// Events that wait; the browser waits when there are more.
+/// Capacity of the event queue. While it is full, nothing is read from the browser.
 const EVENTS: usize = 1000;
 
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +41,10 @@ pub struct Event {
 pub type Events = mpsc::Receiver<Event>;
 
 type Reply = oneshot::Sender<Result<Value, String>>;
-type Waiting = Arc<Mutex<HashMap<u64, Reply>>>;
+/// Calls without a result yet; `None` once the browser has ended.
+type Waiting = Arc<Mutex<Option<HashMap<u64, Reply>>>>;
 
-fn lock(waiting: &Waiting) -> MutexGuard<'_, HashMap<u64, Reply>> {
+fn lock(waiting: &Waiting) -> MutexGuard<'_, Option<HashMap<u64, Reply>>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -59,13 +60,13 @@ impl Connection {
     pub fn open(input: ChildStdin, output: ChildStdout) -> (Self, Events) {
         let (outgoing, messages) = mpsc::unbounded_channel();
         let (events, received) = mpsc::channel(EVENTS);
-        let waiting = Waiting::default();
+        let waiting = Arc::new(Mutex::new(Some(HashMap::new())));
         tokio::spawn(write(input, messages));
         tokio::spawn(read(output, events, Arc::clone(&waiting)));
         (Self { outgoing, waiting, last_id: Arc::default() }, received)
     }
 
-    /// Calls a method and waits for its result, for twenty seconds at most.
+    /// Calls a method and waits at most twenty seconds for its result.
     pub async fn call(
         &self,
         session: Option<&str>,
@@ -74,20 +75,20 @@ impl Connection {
     ) -> Result<Value, CallError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (reply, answer) = oneshot::channel();
-        lock(&self.waiting).insert(id, reply);
+        lock(&self.waiting).as_mut().ok_or(CallError::Closed)?.insert(id, reply);
         self.send(id, session, method, params);
         match timeout(CALL, answer).await {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(error))) => Err(CallError::Refused(method.to_owned(), error)),
             Ok(Err(_)) => Err(CallError::Closed),
             Err(_) => {
-                lock(&self.waiting).remove(&id);
+                lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                 Err(CallError::Timeout(method.to_owned()))
             }
         }
     }
 
-    /// Calls a method without waiting. Calls are executed in order.
+    /// Calls a method without waiting for its result. Calls are executed in order.
     pub fn post(&self, session: Option<&str>, method: &str, params: Value) {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         self.send(id, session, method, params);
@@ -100,7 +101,7 @@ impl Connection {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        // Without a receiver the browser has ended, and the caller learns it from the missing answer.
+        // Without a receiver the browser has ended, and the call fails because it gets no answer.
         let _ = self.outgoing.send(bytes);
     }
 }
@@ -136,7 +137,7 @@ async fn read(output: ChildStdout, events: mpsc::Sender<Event>, waiting: Waiting
                 }
             }
             Ok(Message::Answer { id, result, error }) => {
-                let reply = lock(&waiting).remove(&id);
+                let reply = lock(&waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                 let answer = match error {
                     Some(error) => Err(error["message"].as_str().unwrap_or_default().to_owned()),
                     None => Ok(result.unwrap_or_default()),
@@ -148,5 +149,5 @@ async fn read(output: ChildStdout, events: mpsc::Sender<Event>, waiting: Waiting
             Err(_) => {}
         }
     }
-    lock(&waiting).clear();
+    lock(&waiting).take();
 }
