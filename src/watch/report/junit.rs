@@ -25,7 +25,8 @@ pub fn junit(report: &Report) -> String {
             let _ = writeln!(text, "    <testcase classname=\"assent watch\" name=\"{name}\">");
             if !visit.leaks.is_empty() {
                 let count = visit.leaks.len();
-                let _ = writeln!(text, "      <failure message=\"{count} leaks\">");
+                let leaks = if count == 1 { "leak" } else { "leaks" };
+                let _ = writeln!(text, "      <failure message=\"{count} {leaks}\">");
                 for leak in &visit.leaks {
                     let _ = writeln!(text, "{}", xml(&sentence(page, visit, leak)));
                 }
