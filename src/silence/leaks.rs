@@ -100,7 +100,9 @@ fn all_of(report: &Report) -> Vec<Found<'_>> {
 pub fn allowed_hosts(report: &Report) -> Vec<String> {
     let visits = report.pages.iter().flat_map(|page| &page.visits);
     let hosts = visits.flat_map(|visit| visit.allowed.iter().map(|leak| &leak.host));
-    hosts.collect::<BTreeSet<_>>().into_iter().take(MAX_LINES).cloned().collect()
+    // PostgreSQL cannot store a zero byte in text.
+    let hosts = hosts.filter(|host| !host.contains('\0')).collect::<BTreeSet<_>>();
+    hosts.into_iter().take(MAX_LINES).cloned().collect()
 }
 
 /// Sentences about the visits that do not count as observed.
