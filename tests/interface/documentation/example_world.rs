@@ -1,21 +1,25 @@
 //! The service that the examples of the description are run against.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use assent::clock::Clock;
+use assent::infra::periodic::Schedule;
 use assent::proof::log::Log;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 
-use crate::support::server::infra;
+use crate::support::server::{infra, start_of_time};
 use crate::support::setup::{set_install_status, set_plan};
 use crate::support::shop::{WEBHOOK_SECRET, signature};
 use crate::support::sites::dns::DnsServer;
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::stripe::{Provider, SECRET_KEY};
 use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::waiting::wait_until;
 use crate::support::{Account, Answer, App, MailServer};
 
 pub const FILE: &str = "src/web/docs/examples.json";
@@ -179,7 +183,14 @@ impl World {
         set_plan(&quiet, client, "paid").await;
         quiet.pixel(key, "blog.example").await;
         let mail = [("SMTP_URL", MailServer::shared().url.as_str())];
-        let app = quiet.another_node(&[settings.as_slice(), &mail].concat()).await;
+        let (database, clock) = (Arc::clone(&quiet.database), quiet.clock.clone());
+        // Periodic jobs run once, at the start. Otherwise it would depend on the moment whether a call finds their
+        // result.
+        let app =
+            App::spawn_tuned(database, clock, &[settings.as_slice(), &mail].concat(), |infra| {
+                infra.schedule = Schedule::new(Clock::manual(start_of_time()));
+            })
+            .await;
         let document = app.get("/openapi.json").await.expect(200);
         Self { app, document, names: Names::default(), operator, provider, site, dns }
     }
@@ -261,7 +272,8 @@ impl World {
     pub async fn choices_are_in_the_log(&self) {
         let settings = [("BASE_URL", BASE), LOG_KEY];
         let log = Log::new(infra(&self.app.database, self.app.clock.clone(), &settings));
-        let waiting = "SELECT count(*) FROM log_leaves WHERE epoch IS NULL";
+        let waiting = "SELECT (SELECT count(*) FROM log_leaves WHERE epoch IS NULL)
+             + (SELECT count(*) FROM log_head, log_published WHERE log_published.size < log_head.size)";
         while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&self.app.pool).await.unwrap() > 0 {
             log.append_pending().await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -283,25 +295,17 @@ impl World {
 
     /// When a key was last used is written a moment later.
     pub async fn key_is_noted_as_used(&self, example: &Value) {
-        for _ in 0..500 {
+        wait_until("the first key counts as used", async || {
             let keys = self.call(example).await.expect(200);
-            if keys.pointer("/api_keys/0/last_used_at").is_some_and(Value::is_string) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("the first key is never noted as used");
+            keys.pointer("/api_keys/0/last_used_at").is_some_and(Value::is_string)
+        })
+        .await;
     }
 
     /// A list is applied within moments.
     pub async fn import_is_done(&self, example: &Value) {
-        for _ in 0..500 {
-            if self.call(example).await.expect(200)["status"] == "done" {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("the list is never applied");
+        let is_done = async || self.call(example).await.expect(200)["status"] == "done";
+        wait_until("the list is applied", is_done).await;
     }
 
     /// The id of the session that was opened.
