@@ -3,7 +3,7 @@
 //! first. Blank lines separate the layers, and a module may use only modules that are declared in an earlier block. The
 //! diagram in docs/ARCHITECTURE.md shows the highest layer first. `tests/architecture` reads the layers here.
 
-// Values, settings and errors, which do not use the rest.
+// Values, settings and errors, which use no other layer.
 pub mod clock;
 pub mod config;
 pub mod error;
@@ -12,15 +12,15 @@ pub mod types;
 // The infrastructure of the service: database, mails, limits, caches.
 pub mod infra;
 
-// Requests that are carried out once.
-pub mod once;
+// Idempotency keys.
+pub mod idempotency;
 
 pub mod proof;
 
-// The home pages of sites.
+// The analysis of the home pages of sites.
 pub mod page_analysis;
 
-// `assent watch`: the browser, the visits of pages, their verdicts, and the reports.
+// `assent watch`: the browser, the visits to pages, the verdicts on them, and the reports.
 pub mod browser;
 
 pub mod visit;
@@ -62,7 +62,7 @@ pub mod delivery;
 
 pub mod jobs;
 
-// The parts of the service as one state.
+// The components of the service as one state.
 pub mod app;
 
 // The modules that the transports share.

@@ -1,4 +1,4 @@
-//! The HTTP server: the routes of all transports, and what surrounds them.
+//! The HTTP server: the routes of all transports, with their fairings and catchers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use utoipa::OpenApi;
 use crate::app::App;
 use crate::http::headers::CommonHeaders;
 use crate::http::headers::cors::preflight_routes;
+use crate::http::idempotency::repeatable;
 use crate::http::in_spans::in_spans;
 use crate::http::measure::Measure;
-use crate::http::once::repeatable;
 use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
 use crate::tool_calls::tool_server::ToolServer;
@@ -37,7 +37,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .manage(description)
         .manage(app)
         .mount("/", in_spans(repeatable(busiest_first(routes())), &[CONSENT_TAG]))
-        // Screens are not part of the API's description: programs use the calls behind them.
+        // The pages below are not part of the API's description: programs use the API instead.
         .mount("/", in_spans(web::console::routes(), &[]))
         .mount("/", in_spans(web::help::routes::routes(), &[]))
         .mount("/", in_spans(web::language::routes(), &[]))
@@ -48,7 +48,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .attach(Template::custom(|engines| {
             templates::add_pages_to(&mut engines.tera).expect("the embedded templates are valid");
         }))
-        // Rocket's own headers, which `CommonHeaders` replaces.
+        // Disables Rocket's default headers, because `CommonHeaders` sets its own.
         .attach(Shield::new())
         .attach(SignedInHeader)
         .attach(CommonHeaders::new(has_tls))
@@ -65,15 +65,15 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         }))
 }
 
-/// A template folder that does not exist, below a file, so that only the program's templates are
-/// used. Where no file is known (a container without `/proc` and `/dev`), the folder of
-/// `Rocket.toml`: who can write there controls the program anyway.
+/// A template folder that cannot exist, because it is below a file, so that only the embedded templates
+/// are used. If no file is known (in a container without `/proc` and `/dev`), the folder of
+/// `Rocket.toml`: anybody who can write there controls the program anyway.
 fn no_templates() -> PathBuf {
     let files = [std::env::current_exe().ok(), Some(PathBuf::from("/dev/null"))];
     files.into_iter().flatten().find(|file| file.exists()).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// Failures never prevent the start: the tags of customers' sites matter more.
+/// Failures do not prevent the start, because serving the tags of customers' sites matters more.
 fn before_serving(app: App) -> AdHoc {
     AdHoc::on_ignite("Demo account and build", move |rocket| {
         Box::pin(async move {
@@ -91,7 +91,7 @@ fn before_serving(app: App) -> AdHoc {
     })
 }
 
-/// Begins before Rocket waits for the last requests.
+/// Begins the shutdown before Rocket waits for the last requests.
 fn at_the_end(shutdown: Shutdown) -> AdHoc {
     AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { shutdown.begin() }))
 }
@@ -152,7 +152,7 @@ const CONSENT_TAG: &str = "/px/<file>";
 /// Moves the most frequent routes, whose paths are unique, to the front: Rocket tries routes by rank.
 fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
     const BUSIEST: [&str; 3] = [CONSENT_TAG, "/v1/consent/record", "/v1/consent/check"];
-    /// Below all ranks that Rocket assigns.
+    /// Lower than all ranks that Rocket assigns.
     const FIRST: isize = -20;
     for route in &mut routes {
         if BUSIEST.contains(&route.uri.path()) {

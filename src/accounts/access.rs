@@ -12,7 +12,7 @@ use super::actor::Actor;
 use super::credentials::{Accepts, KeyLookup, look_up_key};
 use super::event::ActivityKind;
 use super::events;
-use super::grants::holder::Holder;
+use super::grants::grant_caller::GrantCaller;
 use super::keys::key_attempts::KeyAttempts;
 use super::keys::key_refusals::KeyRefusals;
 use super::members::member::Member;
@@ -30,7 +30,7 @@ pub struct Caller {
     pub account: Account,
     pub actor: Actor,
     pub scope: Scope,
-    /// Every look-up of a pixel and every access to the account as a whole evaluates this.
+    /// Checked on every look-up of a pixel and on every access to the account as a whole.
     pub sites: Sites,
     pub is_fresh: bool,
     pub session_id: Option<Uuid>,
@@ -68,8 +68,8 @@ impl Caller {
     }
 
     /// Refuses a member whose sign-in is too old, because the browser may have been left
-    /// unattended. Keys have no sign-in; sensitive calls require a mailed code from them. What an app
-    /// may do must end with its grant, so it makes no keys.
+    /// unattended. Keys have no sign-in; sensitive calls require a mailed code from them. Apps are
+    /// refused, because a key that an app made would outlast its grant.
     pub fn require_fresh(&self) -> Result<()> {
         if matches!(self.actor, Actor::App(_)) {
             return Err(Error::ScopeNotAllowed);
@@ -96,7 +96,7 @@ async fn identify(
         return Ok(Caller { account, actor, scope, sites, is_fresh, session_id });
     }
     if let Some(holder) = &credentials.grant {
-        let Holder { account, scope, sites, grant_id, .. } = (**holder).clone();
+        let GrantCaller { account, scope, sites, grant_id, .. } = (**holder).clone();
         let actor = Actor::App(grant_id);
         return Ok(Caller { account, actor, scope, sites, is_fresh: false, session_id: None });
     }
@@ -135,7 +135,7 @@ pub struct Credentials {
     /// The signed-in member, whose session the console has checked.
     pub member: Option<Box<Member>>,
     /// The grant of an app, whose token the tool server has checked.
-    pub grant: Option<Box<Holder>>,
+    pub grant: Option<Box<GrantCaller>>,
     pub authorization_sent: bool,
     pub net: ClientNet,
 }
@@ -149,7 +149,7 @@ impl Credentials {
 pub trait Access {
     const ACCEPTS: Accepts = Accepts::Nothing;
 
-    /// The scopes that suffice, where a key or member calls.
+    /// The permitted scopes of keys and members.
     const SCOPES: &'static [Scope] = Scope::ALL;
 
     /// The identity of the caller.
@@ -167,7 +167,7 @@ pub trait Access {
         None
     }
 
-    /// The caller whose account's write limit counts the call; `None` for reads, and for unknown accounts.
+    /// The caller against whose write limit the call counts; `None` for reads, and for unknown accounts.
     fn writer(_: &Self::Caller) -> Option<&Caller> {
         None
     }
@@ -187,10 +187,10 @@ impl Access for Anybody {
     }
 }
 
-/// The capability evaluates the credentials itself: it accepts two kinds, or they depend on the input.
-pub struct Presented;
+/// The capability evaluates the credentials itself, because it accepts two kinds or the kind depends on the input.
+pub struct UncheckedCredentials;
 
-impl Access for Presented {
+impl Access for UncheckedCredentials {
     type Caller = Credentials;
 
     fn refusals() -> Vec<Error> {
@@ -267,7 +267,7 @@ key_access!(
     [Error::NotInGoodStanding]
 );
 key_access!(
-    /// As [`GoodStanding`], for what concerns all sites of the account.
+    /// Like [`GoodStanding`], for routes that concern all sites of the account.
     AllSites,
     KeyRefusals::setup(),
     |caller| active_with_all_sites(caller, Error::NotInGoodStanding),
@@ -281,7 +281,7 @@ key_access!(
     [Error::AccountNotActive]
 );
 key_access!(
-    /// Routes that show who a caller is.
+    /// Routes that identify the caller.
     AnyKey,
     KeyRefusals::who_am_i(),
     |_| Ok(()),
@@ -295,7 +295,7 @@ key_access!(
     [Error::AccountNotActive, Error::RestrictedToSites]
 );
 key_access!(
-    /// The activity log, of which everybody sees what concerns the own sites.
+    /// The activity log. Callers that are restricted to sites see only the events of these sites.
     LogReader,
     KeyRefusals::who_am_i(),
     |caller| active_or(caller, Error::AccountNotActive),

@@ -1,4 +1,4 @@
-//! Capabilities: operations that can be requested, each defined once, beside its rule. A transport
+//! Capabilities: operations that can be requested, each defined once, in its feature. A transport
 //! (HTTP, tools, pages) reads credentials and input, calls the capability and formats the answer.
 
 use schemars::JsonSchema;
@@ -10,35 +10,35 @@ use super::scope::Scope;
 use super::service::Accounts;
 use super::tool::Tool;
 use crate::error::{Error, FieldError, Result};
+use crate::infra::limits::limit_status::LimitStatus;
 use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::{Client, Limit};
-use crate::infra::limits::standing::Standing;
 
 /// An operation that can be requested.
 pub trait Capability {
     /// The id of the operation in the API's description, and the name of the tool.
     const NAME: &'static str;
-    /// The tool, unless the capability is not offered to agents.
+    /// The tool; `None` if the capability is not offered to agents.
     const TOOL: Option<Tool> = None;
-    /// The credentials that the descriptions of the route and the tool name.
+    /// The credentials that are named in the descriptions of the route and the tool.
     const ACCEPTS: Accepts = Self::Access::ACCEPTS;
     /// The scopes of keys and members that may call it.
     const SCOPES: &'static [Scope] = Self::Access::SCOPES;
     /// The limit of calls per client. It is checked before credentials and input are read.
     const LIMIT: Option<Limit> = None;
-    /// The limit that calls of an account's keys and members count against if they write.
+    /// The limit against which the calls of an account's keys and members count if they write.
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Writes;
     /// The refusal of input of the wrong shape.
     const INVALID_INPUT: InvalidInput = InvalidInput::Listed;
 
-    /// The service that it runs on.
+    /// The state that [`Self::run`] receives.
     type Service: Sync + 'static;
     /// The required credentials, and the required state of the account.
     type Access: Access;
     type Input: Send;
     type Output: Send;
 
-    /// Its refusals in addition to those of its limit and its access.
+    /// The refusals in addition to those of the limit and the access.
     fn refusals() -> Vec<Error> {
         Vec::new()
     }
@@ -78,11 +78,11 @@ pub async fn admit<C: Capability>(
     admit_counted::<C>(accounts, credentials, &mut Vec::new()).await
 }
 
-/// As [`admit`], and adds what is left of the limits, also of the one that refuses the call.
+/// Like [`admit`]. Also adds the remaining quota of each limit to `left`, including a limit that refuses the call.
 pub async fn admit_counted<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,
-    left: &mut Vec<Standing>,
+    left: &mut Vec<LimitStatus>,
 ) -> Result<CallerOf<C>> {
     let client = Client::new(&accounts.limits, credentials.net);
     if let Some(limit) = C::LIMIT {
@@ -101,9 +101,9 @@ pub async fn admit_counted<C: Capability>(
 }
 
 fn note_left<E>(
-    left: &mut Vec<Standing>,
-    taken: Result<Option<Standing>, E>,
-    used_up: Standing,
+    left: &mut Vec<LimitStatus>,
+    taken: Result<Option<LimitStatus>, E>,
+    used_up: LimitStatus,
 ) -> Result<(), E> {
     match taken {
         Ok(state) => left.extend(state),

@@ -1,13 +1,13 @@
-//! Authorisation, checked again under the lock of the account's row. The key may have been revoked,
-//! the session ended or the role changed since the first check. Calls that grant access, or change
-//! who has it, therefore check again.
+//! A second authorisation check, under the lock of the account's row. The key may have been revoked, the
+//! session ended or the role changed since the first check, so calls that grant or change access check
+//! again.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::access::Caller;
 use super::actor::Actor;
-use super::grants::holder;
+use super::grants::grant_caller;
 use super::keys::key_refusals::KeyRefusals;
 use super::members::member::membership_in;
 use super::sessions::store::is_open;
@@ -35,7 +35,7 @@ pub async fn recheck(
             (membership.role, membership.sites)
         }
         (Actor::App(grant_id), _) => {
-            let holder = holder::find(connection, grant_id, now).await?;
+            let holder = grant_caller::find(connection, grant_id, now).await?;
             let holder = holder.ok_or(KeyRefusals::who_am_i().revoked)?;
             (holder.scope, holder.sites)
         }

@@ -16,7 +16,7 @@ use super::stripe::provider_reference::ProviderId;
 use super::stripe::session::Session;
 use super::stripe::subscription::Subscription;
 use super::stripe::{ProviderError, Stripe};
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::account::{CONTACT_CENTS, MONTHLY_CENTS, Plan, SETUP_CENTS};
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::Accepts;
@@ -62,7 +62,7 @@ impl Capability for OpenCheckout {
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Service = Billing;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = PayerRequest;
     type Output = OpenedCheckout;
 
@@ -132,7 +132,7 @@ async fn refuse_second_subscription(
     Ok(())
 }
 
-/// `None` when the provider has no such subscription.
+/// Whether the provider reports that the subscription has not ended; `None` when it has no such subscription.
 async fn runs(
     pool: &PgPool,
     clock: &Clock,
@@ -148,7 +148,7 @@ async fn runs(
     Ok(ended.map(|ended| !ended))
 }
 
-/// The page of a session that can still be paid. Settles a session that was paid without an event.
+/// The page of a session that can still be paid. Settles a completed session, whose event may have been lost.
 async fn still_open(
     infra: &Infra,
     stripe: &Stripe,
@@ -201,7 +201,7 @@ async fn create_session(
 ) -> Result<String> {
     let price_id = infra.config.stripe.price_id.as_deref();
     let form = session_form(infra.base_url(), account_id, price_id);
-    match send_patiently(stripe, &form, &attempt.idempotency_key).await {
+    match create_session_with_retry(stripe, &form, &attempt.idempotency_key).await {
         Ok(Session { id, url: Some(url), .. }) => {
             let key = &attempt.idempotency_key;
             let mut connection = infra.pool.acquire().await?;
@@ -209,7 +209,7 @@ async fn create_session(
             Ok(url)
         }
         Ok(_) => Err(ProviderError::Unreadable.into()),
-        // The provider repeats its answer to a key, so a refused key cannot be used again.
+        // The provider repeats its answer for an idempotency key, so a refused key cannot be used again.
         Err(error @ (ProviderError::Refused | ProviderError::Failed)) => {
             give_up(&infra.pool, account_id, attempt).await?;
             Err(error.into())
@@ -218,13 +218,13 @@ async fn create_session(
     }
 }
 
-/// Concurrent calls of an account use the same key; the provider answers one of them with `Busy`.
-async fn send_patiently(
+/// Retries while the provider is busy: concurrent calls of an account use the same key, and only one is served.
+async fn create_session_with_retry(
     stripe: &Stripe,
     form: &str,
     attempt_key: &str,
 ) -> std::result::Result<Session, ProviderError> {
-    // The provider refuses a key with other parameters, as after a change of settings.
+    // The provider refuses a key that is reused with other parameters, for example after a change of settings.
     let key = format!("{attempt_key}-{}", &hex::encode(Sha256::digest(form))[..16]);
     for pause in BUSY_PAUSES {
         match stripe.create_session(form.to_owned(), &key).await {

@@ -7,7 +7,7 @@ use super::payer::{PayerRequest, identify_payer};
 use super::service::Billing;
 use super::stripe::Stripe;
 use super::{payer, store};
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::{Governs, Needs, Scope};
@@ -37,7 +37,7 @@ impl Capability for OpenBillingPortal {
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Service = Billing;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = PayerRequest;
     type Output = OpenedPortal;
 

@@ -16,7 +16,7 @@ use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 use crate::types::locales::{Locale, PurposeText};
 
-/// The label of a popup that is only tried; `scripts-src/preferences/main.ts` has the same.
+/// The label of a popup under a test id; `scripts-src/preferences/main.ts` has the same.
 const TEST_MARK: &str = "Test · ";
 
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ impl<'a> PreferencesConfig<'a> {
     }
 }
 
-/// The texts of the reopened popup that are the tag's: `PreferencesTexts` in `scripts-src/shared/config.ts`.
+/// The texts of the reopened popup in `Locale::tag`: a part of `PreferencesTexts` in `scripts-src/shared/config.ts`.
 const PREFERENCES_TEXTS: [&str; 10] = [
     "title",
     "prefsTitle",
@@ -91,8 +91,8 @@ impl<'a> PlaceholdersConfig<'a> {
     }
 }
 
-/// For the consent tag of one pixel in one language: only what it can need, and ordered values
-/// instead of names, because every page view pays for the bytes.
+/// For the consent tag of one pixel in one language: only values that it may need, and texts as ordered
+/// lists without names, because every page view transfers the bytes.
 #[derive(Serialize)]
 pub struct TagConfig<'a> {
     base: &'a str,
@@ -137,8 +137,8 @@ impl<'a> TagConfig<'a> {
         Self { hash: &policy.hash, version: policy.version, share, ..config }
     }
 
-    /// With the test id, and a title that says so. Without sharing: its cookie would replace that of the site's
-    /// visitors on a staging site below the pixel's host.
+    /// With the test id, and a title that says so. Sharing is off, because on a staging site below the pixel's host
+    /// the cookie would replace that of the site's visitors.
     pub fn for_tests(mut self, test_id: &'a PixelId) -> Self {
         self.pixel = test_id;
         self.share = None;
@@ -170,7 +170,7 @@ impl<'a> TagConfig<'a> {
             lang: &locale.lang,
             dir: &locale.dir,
             texts: TEXTS.iter().map(|key| text_of(key, text, locale)).collect(),
-            shown: Purpose::gravest_first(purposes).map(shown).collect(),
+            shown: Purpose::most_sensitive_first(purposes).map(shown).collect(),
             css: appearance.css(),
             position: appearance.position.unwrap_or(Position::Bottom),
             corner: appearance.corner(),

@@ -49,7 +49,7 @@ fn due(now: DateTime<Utc>) -> Option<(NaiveDate, i32)> {
 
 /// Sends the digest of a week, unless the account has no sites or receives no notifications.
 async fn send(infra: &Infra, account_id: &AccountId, week: NaiveDate) -> Result<Option<Attempt>> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     if !store::update_sent(&mut transaction, account_id, week).await? {

@@ -47,7 +47,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
 }
 
 async fn notify(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
     if !note(&mut transaction, &infra.clock, kind, account_id).await? {
         return Ok(());

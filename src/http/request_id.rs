@@ -1,4 +1,4 @@
-//! The id of a request, in its answer and all its log lines, and the request as it arrived.
+//! The id of a request, which its response and all its log lines contain, and properties of the request as it arrived.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use rocket::Request;
 use rocket::http::Method;
 use tracing::Span;
 
-use crate::infra::limits::standing::Standing;
+use crate::infra::limits::limit_status::LimitStatus;
 use crate::types::ids::unique_text;
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The span of a request, with the route's pattern: paths and queries contain what must not be logged.
+/// The span of a request, with the route's pattern, because paths and queries may contain confidential data.
 pub fn span_of(request: &Request<'_>) -> Span {
     let route = request.route().map_or("", |route| route.uri.as_str());
     let method = request.method().as_str();
@@ -48,17 +48,17 @@ pub fn span_of(request: &Request<'_>) -> Span {
 
 pub struct Arrival {
     id: OnceLock<RequestId>,
-    /// As sent: Rocket changes `HEAD` to `GET` before a route sees it.
+    /// The method that was sent. Rocket changes `HEAD` to `GET` before it calls a route.
     pub method: Method,
     pub at: Instant,
-    /// Whether two different hosts could be read from it (RFC 9112, section 3.2): every route refuses it.
+    /// Whether the request has several `Host` headers. Every route refuses such requests (RFC 9112, section 3.2).
     pub names_two_hosts: bool,
-    /// The remainders of the limits that the call counted against.
-    pub limits: OnceLock<Vec<Standing>>,
+    /// The remainders of the limits against which the call was counted.
+    pub limits: OnceLock<Vec<LimitStatus>>,
 }
 
 impl Arrival {
-    /// Recorded at the first call, by the first fairing.
+    /// The arrival of a request, recorded at the first call, which the first fairing makes.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
         request.local_cache(|| Self {
             id: OnceLock::new(),

@@ -162,10 +162,10 @@ impl Infra {
     where
         W: Future<Output = ()> + Send + 'static,
     {
-        let (held, work) = (self.shutdown.hold(), work(self.clone()));
+        let (held, work) = (self.shutdown.delay(), work(self.clone()));
         let requested = Requested::current();
         let task = async move {
-            let _held = held;
+            let _guard = held;
             requested.scope(work).await;
         };
         tokio::spawn(task.in_current_span());

@@ -4,9 +4,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-/// Limit for held work, counted from the start of the shutdown: a mail takes 8 seconds at most.
+/// Time limit for work that delays the shutdown, from its start: a mail takes 8 seconds at most.
 const LAST_WORK: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 12_000 });
-/// Minimum, for work that the last requests have started.
+/// Minimum wait, for work that the last requests have started.
 const LEAST: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
 #[derive(Clone, Default)]
@@ -15,7 +15,7 @@ pub struct Shutdown {
     work: Arc<watch::Sender<()>>,
 }
 
-pub struct Held(#[allow(dead_code, reason = "its sender counts it")] watch::Receiver<()>);
+pub struct ShutdownGuard(#[allow(dead_code, reason = "its sender counts it")] watch::Receiver<()>);
 
 impl Shutdown {
     pub fn begin(&self) {
@@ -26,12 +26,12 @@ impl Shutdown {
         self.begun_at.get().is_some()
     }
 
-    /// Delays the shutdown for some seconds. For work that would be repeated or lost if it were interrupted.
-    pub fn hold(&self) -> Held {
-        Held(self.work.subscribe())
+    /// Delays the shutdown by up to some seconds, for work that would be repeated or lost if it were interrupted.
+    pub fn delay(&self) -> ShutdownGuard {
+        ShutdownGuard(self.work.subscribe())
     }
 
-    /// Waits for the held work; `false` on timeout.
+    /// Waits for the work that delays the shutdown; `false` on timeout.
     pub async fn wait(&self) -> bool {
         let now = Instant::now();
         let begun_at = self.begun_at.get().copied().unwrap_or(now);
@@ -48,7 +48,7 @@ mod tests {
     async fn the_end_waits_for_what_is_held_and_not_for_ever() {
         let shutdown = Shutdown::default();
         assert!(shutdown.wait().await);
-        let (one, other) = (shutdown.hold(), shutdown.hold());
+        let (one, other) = (shutdown.delay(), shutdown.delay());
         shutdown.begin();
         drop(one);
         let end = tokio::spawn({
@@ -58,7 +58,7 @@ mod tests {
         tokio::time::sleep(LEAST).await;
         drop(other);
         assert!(end.await.unwrap());
-        let _held = shutdown.hold();
+        let _guard = shutdown.delay();
         assert!(!shutdown.wait().await);
     }
 }

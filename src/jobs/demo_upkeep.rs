@@ -6,7 +6,7 @@ use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::pixels;
 use crate::policies::configuration::Naming;
-use crate::policies::demo::{DemoWish, LIFE, provision};
+use crate::policies::demo::{DemoRequest, LIFE, provision};
 use crate::types::host::SiteHost;
 
 const OWN_CONTROLLER: &str = "Halden Tea";
@@ -18,9 +18,9 @@ pub async fn prepare(infra: &Infra) -> Result<()> {
     let own_host = infra.base_host();
     // A host that is an IP address cannot have a pixel.
     let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(()) };
-    let wish = DemoWish { host, controller_name: OWN_CONTROLLER.to_owned() };
+    let wish = DemoRequest { host, controller_name: OWN_CONTROLLER.to_owned() };
     match provision(infra, wish, Naming::Anew).await {
-        // A real pixel for the service's own host, on a loopback name, takes precedence.
+        // A pixel that a person has created for the service's own host, on a loopback name, takes precedence.
         Ok(_) | Err(Error::DomainRegistered) => Ok(()),
         Err(error) => Err(error),
     }

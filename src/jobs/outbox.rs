@@ -43,7 +43,7 @@ async fn try_due(infra: &Infra) -> Result<()> {
         && run.may_continue()
         && let Some(mail) = infra.outbox.claim_due().await?
     {
-        let _held = infra.shutdown.hold();
+        let _guard = infra.shutdown.delay();
         if infra.outbox.give_up_undecryptable(&mail).await? {
             continue;
         }

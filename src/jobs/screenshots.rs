@@ -1,4 +1,4 @@
-//! Takes pictures of popups that have a new form, on nodes with a browser.
+//! Takes screenshots of popups that have a new form, on nodes with a browser.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 const PROBLEMS: &str = "problems";
 const MAX_PROBLEMS: u64 = 4096;
 
-/// Takes all that are due, one popup after the other, until one fails: others probably fail on this node too.
+/// Takes all due screenshots, popup by popup, until one fails, because others would probably fail on this node too.
 pub async fn take_all_due(infra: &Infra) -> Result<()> {
     if infra.config.watch_browser.is_none() {
         return Ok(());
@@ -54,7 +54,7 @@ async fn take(infra: &Infra, due: &Due) -> Result<()> {
         Err(RunError::Shutdown) => return due::put_back(&infra.pool, &infra.clock, due).await,
         Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
     };
-    let (count, _held) = (pictures.len(), infra.shutdown.hold());
+    let (count, _guard) = (pictures.len(), infra.shutdown.delay());
     let script = Script::ConsentTag.served().sha256;
     let stored = store_taken(&infra.pool, &infra.clock, due, popup.policy, script, pictures);
     if stored.await? {

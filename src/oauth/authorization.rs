@@ -8,7 +8,7 @@ use super::redirect_uri::RedirectUri;
 use super::refusal::{Failure, Refusal};
 use super::service::OAuth;
 use crate::accounts::account::Status;
-use crate::accounts::grants::holder::may_grant;
+use crate::accounts::grants::grant_caller::may_grant;
 use crate::accounts::members::member::{Member, Membership};
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
@@ -18,7 +18,7 @@ use crate::types::ids::AccountId;
 use crate::types::ids::id_param::IdParam;
 
 const MOST_STATE: usize = 2_000;
-/// Bytes of SHA-256.
+/// The length of a SHA-256 hash in bytes.
 const CHALLENGE_LEN: usize = 32;
 
 pub struct AuthorizationRequest {
@@ -29,9 +29,9 @@ pub struct AuthorizationRequest {
     pub proposed: Scope,
 }
 
-/// Why there is nothing to show.
+/// The reasons why no authorization page can be shown.
 pub enum Unanswerable {
-    /// The app cannot be notified: it is unknown, or the address is not its own.
+    /// The app cannot be notified, because it is unknown or the redirect address is not its own.
     Stated(Refusal),
     /// The app is notified by a redirect to this address.
     Redirected(String),
@@ -94,23 +94,23 @@ impl AuthorizationRequest {
         Ok((challenge, proposed(parameters.get("scope"))?))
     }
 
-    /// The address to which the answer goes, as people read it.
+    /// The receiver of the answer, for display.
     pub fn destination(&self) -> String {
         self.redirect_uri.destination()
     }
 
-    /// The source of a content security policy that permits the form to lead there.
+    /// The source expression that permits the form's redirect in a content security policy (`form-action`).
     pub fn form_source(&self) -> String {
         self.redirect_uri.form_source()
     }
 
-    /// The address that tells the app that nothing is allowed.
+    /// The redirect address that notifies the app of the denial.
     pub fn denied(&self, oauth: &OAuth) -> String {
         let refusal = Refusal::new("access_denied", "the person did not allow it");
         refused(oauth, &self.redirect_uri, self.state.as_deref(), &refusal)
     }
 
-    /// Allows what the member has chosen, and returns the address that gives the app its code.
+    /// Issues a code for the chosen account and scope, and returns the redirect address that contains it.
     pub async fn allow(
         &self,
         oauth: &OAuth,
@@ -145,8 +145,8 @@ impl AuthorizationRequest {
     }
 }
 
-/// The scope to propose: the one that permits most of those that were asked for. An app that asks for
-/// all of them has not thought about it.
+/// The scope to propose: the widest requested one. A request for all scopes is probably not deliberate, so
+/// `operate` is proposed, as for a request without a scope.
 fn proposed(asked: Option<&str>) -> Result<Scope, Refusal> {
     let Some(asked) = asked else { return Ok(Scope::Operate) };
     let scopes = asked.split(' ').filter(|scope| !scope.is_empty()).map(Scope::parse);
@@ -172,7 +172,7 @@ fn refused(
     answered(oauth, redirect_uri, state, &details)
 }
 
-/// The address of the app with the answer, its `state`, and who answers (RFC 9207).
+/// The app's redirect address with the answer, the `state` and the issuer (RFC 9207).
 fn answered(
     oauth: &OAuth,
     redirect_uri: &RedirectUri,

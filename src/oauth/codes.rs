@@ -11,7 +11,7 @@ use super::store::{self, CodeRow};
 use super::tokens::{self, Tokens};
 use crate::accounts::account::Status;
 use crate::accounts::actor::Actor;
-use crate::accounts::grants::holder::may_grant;
+use crate::accounts::grants::grant_caller::may_grant;
 use crate::accounts::grants::{self, NewGrant};
 use crate::accounts::mails::safety;
 use crate::accounts::members::member::{Member, Membership, lock_membership};
@@ -71,8 +71,8 @@ pub struct PresentedCode<'a> {
 
 const WRONG: Refusal = Refusal::invalid_grant("the code is not valid, has expired or was used");
 
-/// Exchanges a code for the first tokens of a grant. Whatever is wrong with the request, the code is used up, and using it
-/// again ends the grant: somebody else may have it.
+/// Exchanges a code for the first tokens of a grant. An invalid request uses up the code too. A second use of a
+/// code ends the grant, because the code may have been stolen.
 pub async fn redeem(oauth: &OAuth, presented: &PresentedCode<'_>) -> Result<Tokens, Failure> {
     let infra = &oauth.infra;
     let (now, code_hash) = (infra.clock.now(), secret_hash(presented.code));

@@ -1,4 +1,4 @@
-//! Tokens of apps: opaque, stored as hashes. An access token is valid for an hour, a refresh token once.
+//! Tokens of apps: opaque, stored as hashes. An access token is valid for an hour, a refresh token for one use.
 
 use chrono::Duration;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::store;
 use crate::accounts::access::Credentials;
 use crate::accounts::actor::Actor;
 use crate::accounts::grants;
-use crate::accounts::grants::holder::{self, Holder};
+use crate::accounts::grants::grant_caller::{self, GrantCaller};
 use crate::accounts::scope::Scope;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -19,10 +19,10 @@ use crate::infra::secret_hash::secret_hash;
 use crate::types::ids::random_text;
 
 const ACCESS_LIFE: Duration = Duration::hours(1);
-/// A grant that was not used for this long ends.
+/// A refresh token, and its grant with it, ends after this time without a refresh.
 pub const REFRESH_LIFE: Duration = Duration::days(60);
 
-/// For so long after a refusal for its scope an app is expected to ask for authorization.
+/// For this long after a call beyond its scope, an app cannot refresh, so that it requests authorization instead.
 const STEP_UP: Duration = Duration::seconds(10);
 
 const ACCESS: &str = "oat_";
@@ -69,8 +69,8 @@ pub async fn issue(
 const WRONG: Refusal =
     Refusal::invalid_grant("the refresh token is not valid, has expired or was used");
 
-/// Exchanges a refresh token for new tokens. One that was exchanged before ends the grant: somebody
-/// else may have it.
+/// Exchanges a refresh token for new tokens. A second use of a refresh token ends the grant, because the
+/// token may have been stolen.
 pub async fn refresh(
     oauth: &OAuth,
     token: &str,
@@ -91,13 +91,13 @@ pub async fn refresh(
         tracing::warn!("a refresh token of an app was used again");
         return Err(WRONG.into());
     }
-    // A client that needs more may exchange its refresh token first, although that cannot give more.
+    // Some clients that need a wider scope refresh their token first, which cannot widen it.
     if grant.exceeded_at.is_some_and(|exceeded| now - exceeded < STEP_UP) {
         let detail =
             "the scope did not suffice a moment ago; ask for authorization with more of it";
         return Err(Refusal::invalid_grant(detail).into());
     }
-    let holder = holder::find(&mut transaction, &row.grant_id, now).await?;
+    let holder = grant_caller::find(&mut transaction, &row.grant_id, now).await?;
     let holder = holder.filter(|_| row.expires_at > now).ok_or(WRONG)?;
     let is_granted = |scope: &str| scope == holder.scope.as_str();
     if !scope.unwrap_or_default().split_ascii_whitespace().all(is_granted) {
@@ -112,7 +112,7 @@ pub async fn refresh(
     Ok(tokens)
 }
 
-/// Ends the grant of a token (RFC 7009). Tokens that are not valid are no error.
+/// Ends the grant of a token (RFC 7009). An invalid token is not an error.
 pub async fn revoke(oauth: &OAuth, token: &str, client_id: Option<&str>) -> Result<(), Failure> {
     let (infra, hash) = (&oauth.infra, secret_hash(token));
     let (now, mut transaction) = (infra.clock.now(), infra.pool.begin().await?);
@@ -129,14 +129,14 @@ pub async fn revoke(oauth: &OAuth, token: &str, client_id: Option<&str>) -> Resu
     Ok(())
 }
 
-/// Identifies the holder of an access token. Failed ones count as failed keys do.
-pub async fn admit(oauth: &OAuth, credentials: &Credentials, token: &str) -> Result<Holder> {
+/// Identifies the holder of an access token. Invalid tokens are counted like failed keys.
+pub async fn admit(oauth: &OAuth, credentials: &Credentials, token: &str) -> Result<GrantCaller> {
     let find = async {
         let now = oauth.infra.clock.now();
         let mut connection = oauth.infra.pool.acquire().await?;
         let row = store::find_token(&mut connection, &secret_hash(token)).await?;
         let holder = match row.filter(|row| !row.is_refresh && row.expires_at > now) {
-            Some(row) => holder::find(&mut connection, &row.grant_id, now).await?,
+            Some(row) => grant_caller::find(&mut connection, &row.grant_id, now).await?,
             None => None,
         };
         holder.ok_or(Error::InvalidApiKey { status: 401 })

@@ -95,7 +95,7 @@ async fn notify(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
 async fn notify_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<Option<Attempt>> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
     let mut transaction = infra.pool.begin().await?;
     // Nothing is sent for a pixel that is used again, or that another node handles.

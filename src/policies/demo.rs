@@ -18,7 +18,7 @@ pub const LIFE: Duration = Duration::days(30);
 /// Several purposes, so that "choose" offers a choice.
 const PURPOSES: [Purpose; 3] = [Purpose::Analytics, Purpose::Resolution, Purpose::Newsletter];
 
-pub struct DemoWish {
+pub struct DemoRequest {
     pub host: SiteHost,
     pub controller_name: String,
 }
@@ -28,12 +28,12 @@ pub struct DemoTag {
     pub controller_name: String,
     pub keeps_name: bool,
     pub configured: Configured,
-    /// When it is deleted; `None` for the tag of the service's own host.
+    /// The time at which it is deleted; `None` for the tag of the service's own host.
     pub ends_at: Option<DateTime<Utc>>,
 }
 
 /// Creates or reuses the demo pixel of a host and turns its popup on. Refuses a host of another account.
-pub async fn provision(infra: &Infra, wish: DemoWish, naming: Naming) -> Result<DemoTag> {
+pub async fn provision(infra: &Infra, wish: DemoRequest, naming: Naming) -> Result<DemoTag> {
     let pixel = create_pixel(infra, &demo::account_id(), &wish.host, false, None).await?;
     let request = ConsentRequest {
         controller_name: Some(wish.controller_name.clone()),

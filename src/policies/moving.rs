@@ -1,4 +1,4 @@
-//! Moving a site to another domain, and back. The notice names the domain, so each publishes it again.
+//! Moving a site to another domain, and back. The notice names the domain, so both publish it again.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -15,10 +15,10 @@ use crate::accounts::tool::Tool;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, NewEvent, Subscribers};
-use crate::once;
 use crate::pixels;
 use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::moves::{self, MoveView};
@@ -65,7 +65,7 @@ impl Capability for MovePixel {
         let found = find_for(&infra.pool, &caller, &pixel_id).await?;
         let subscribers = infra.events.subscribers(&found.account_id).await?;
         let mut transaction = infra.pool.begin().await?;
-        // The account's row first, because rows of two of its pixels may be locked.
+        // The account's row is locked first, because rows of two of its pixels may be locked.
         let owner = lock_account(&mut transaction, &found.account_id).await?;
         owner.ok_or(Error::NotInGoodStanding)?;
         let pixel = pixels::lock_pixel(&mut transaction, &found.pixel_id).await?;
@@ -75,14 +75,14 @@ impl Capability for MovePixel {
         let started =
             moves::start(&mut transaction, clock, &own_host, &mut invalidation, &pixel, &host);
         let (moved, view) = started.await.map_err(|error| match error {
-            // A caller restricted to sites does not learn which others the account has.
+            // The account's other sites must not be revealed to a caller restricted to some.
             Error::HostIsYours if !caller.sites.are_all() => Error::DomainRegistered,
             error => error,
         })?;
         let kind = ActivityKind::PixelMoved;
         let is_wanted =
             settle(&mut transaction, clock, config, &caller, &subscribers, &moved, kind).await?;
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &view).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &view).await?;
         infra.changes.commit(transaction, &invalidation).await?;
         if is_wanted {
             infra.events.wake();
@@ -166,7 +166,7 @@ async fn replace_unused(
     caller.note(connection, clock.now(), &own.account_id, kind, subject).await
 }
 
-/// Notes what happened to a pixel, and publishes its policy for the new domain. Returns whether endpoints of
+/// Records the activity, and publishes the pixel's policy for the new domain. Returns whether endpoints of
 /// webhooks are notified.
 async fn settle(
     connection: &mut PgConnection,
@@ -179,7 +179,7 @@ async fn settle(
 ) -> Result<bool> {
     let Pixel { pixel_id, account_id, domain, .. } = pixel;
     let now = clock.now();
-    // A move can always be cancelled.
+    // Only the move itself is limited, so that it can always be cancelled.
     if kind == ActivityKind::PixelMoved {
         count_publication(connection, clock, config, account_id).await?;
         revision::check_room_for_newest(connection, pixel_id).await?;

@@ -59,8 +59,8 @@ impl Notice<'_> {
     }
 }
 
-/// The sentences of the notice in the reader's language. Texts of the integrator cannot change
-/// ours: those inside a sentence are isolated here, all others by the page.
+/// The sentences of the notice in the reader's language. Bidirectional text of the integrator cannot
+/// reorder ours: texts inside a sentence are isolated here, all others by the page.
 fn said(policy: &Policy, locale: &Locale) -> Value {
     let text = &policy.text;
     let is_short = text.site_policy_url.is_some();
@@ -77,7 +77,7 @@ fn said(policy: &Policy, locale: &Locale) -> Value {
         ControllerType::Person => "typePerson",
         ControllerType::Organization => "typeOrganization",
     }];
-    let purposes = Purpose::gravest_first(&text.purposes)
+    let purposes = Purpose::most_sensitive_first(&text.purposes)
         .map(|purpose| locale.purpose(purpose.as_str(), text.wording));
     json!({
         "page_title": heading,

@@ -41,7 +41,7 @@ pub struct PolicyText {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site_policy_url: Option<String>,
     pub wording: u32,
-    /// The duration of an acceptance. Omitted when it is the usual number.
+    /// The duration of an acceptance in days. Omitted if it is the default.
     #[serde(default = "usual_days", skip_serializing_if = "is_usual")]
     pub consent_days: i32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -69,8 +69,8 @@ impl PolicyText {
         serde_json_canonicalizer::to_string(self).map_err(Error::internal)
     }
 
-    /// Whether an acceptance of one is an acceptance of the other.
-    pub fn says_the_same_as(&self, other: &Self) -> bool {
+    /// Whether an acceptance of one text is valid for the other: only their wording may differ.
+    pub fn has_same_content(&self, other: &Self) -> bool {
         let reworded = Self { wording: self.wording, ..other.clone() };
         *self == reworded
     }
@@ -83,7 +83,7 @@ pub struct Policy {
     pub text: PolicyText,
     pub domain: SiteHost,
     pub published_at: DateTime<Utc>,
-    /// Whether the notice says that choices are shared. Of the pixel; neither stored with the text nor hashed.
+    /// Whether the notice says that choices are shared: a setting of the pixel, not stored or hashed with the text.
     pub shares_subdomains: bool,
 }
 
@@ -159,7 +159,7 @@ mod tests {
         );
         assert_eq!(detailed.canonical().unwrap(), canonical);
         assert_eq!(serde_json::from_str::<PolicyText>(canonical).unwrap(), detailed);
-        assert!(!text().says_the_same_as(&detailed));
+        assert!(!text().has_same_content(&detailed));
     }
 
     #[test]
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn only_a_new_wording_is_no_new_policy() {
         let reworded = PolicyText { wording: 2, ..text() };
-        assert!(text().says_the_same_as(&reworded));
-        assert!(!text().says_the_same_as(&PolicyText { data_sharing: true, ..text() }));
-        assert!(!text().says_the_same_as(&PolicyText { consent_days: 30, ..text() }));
+        assert!(text().has_same_content(&reworded));
+        assert!(!text().has_same_content(&PolicyText { data_sharing: true, ..text() }));
+        assert!(!text().has_same_content(&PolicyText { consent_days: 30, ..text() }));
     }
 }

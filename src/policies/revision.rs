@@ -42,7 +42,7 @@ pub async fn revise(
 ) -> Result<Revision> {
     let current = store::find_current_policy(connection, pixel_id).await?;
     let version = match current {
-        Some(policy) if policy.text.says_the_same_as(&text) => {
+        Some(policy) if policy.text.has_same_content(&text) => {
             return Ok(Revision { policy, new: None });
         }
         Some(policy) => policy.version + 1,
@@ -113,7 +113,7 @@ pub async fn publish_for_domain(
 
 const AT_ONCE: i64 = 1_000;
 
-/// Appends policies to the public log that nodes without it published.
+/// Queues for the public log the policies that were published by nodes of a version without it.
 pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
     let mut connection = pool.acquire().await?;
     let mut last = (String::new(), 0);

@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::format::bundle;
-use super::format::epoch::{from_bytes, group_of, way_of};
+use super::format::epoch::{from_bytes, group_of, inclusion_path};
 use super::format::hashes::{self, Hash};
 use super::format::path::{self, Nodes, tile_of};
 use super::format::tile::{FULL, TileId};
@@ -79,7 +79,7 @@ impl State {
         let tops = epoch.tops.as_chunks::<32>().0;
         let number = i32::try_from(group_of(leaf, tops.len())).map_err(Error::internal)?;
         let group = epochs::find_group(connection, entry, number).await?;
-        let way = way_of(leaf, &seed, tops, &from_bytes(&group));
+        let way = inclusion_path(leaf, &seed, tops, &from_bytes(&group));
         let way = way.ok_or_else(|| Error::internal("a receipt is not what was sealed of it"))?;
         let mut extra = salt.to_vec();
         extra.extend(way.index.to_be_bytes());

@@ -9,7 +9,7 @@ use super::check::lookup::{Lookup, find_latest};
 use super::record::writing::{Job, PlainStatements, Writer};
 use super::store::shown::{self, ShownOn};
 use crate::error::Result;
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::dedicated_connection::DedicatedConnection;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// Operations on the tables that grow with visitors.
@@ -17,14 +17,14 @@ pub trait ReceiptStorage: Send + Sync {
     /// Stores the choices of a batch, and replies to their senders.
     fn record<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Job>,
     ) -> BoxFuture<'a, ()>;
 
     /// Finds the latest receipts for the lookups of a batch, and replies to their senders.
     fn find<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Lookup>,
     ) -> BoxFuture<'a, ()>;
 
@@ -45,7 +45,7 @@ pub struct SingleDatabase {
 impl ReceiptStorage for SingleDatabase {
     fn record<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Job>,
     ) -> BoxFuture<'a, ()> {
         self.writer.write(connection, batch).boxed()
@@ -53,7 +53,7 @@ impl ReceiptStorage for SingleDatabase {
 
     fn find<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Lookup>,
     ) -> BoxFuture<'a, ()> {
         find_latest(connection, batch).boxed()

@@ -14,9 +14,9 @@ use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{BODY, Error, FieldError, Result};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimit;
-use crate::once;
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
@@ -102,7 +102,7 @@ impl Capability for CreateSharedLink {
         caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         let url = format!("{}/shared/{}", infra.base_url(), token.expose());
         let made = NewSharedLink { link, token: token.expose().to_owned(), url };
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &made).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &made).await?;
         transaction.commit().await?;
         Ok(made)
     }

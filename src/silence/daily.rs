@@ -1,4 +1,4 @@
-//! Every installed site is watched once a day, at a random time of the day, and one at a time by all nodes.
+//! Watches every installed site once a day, at a random time. All nodes together watch one site at a time.
 
 use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
@@ -16,12 +16,12 @@ use crate::pixels::find_any_pixel;
 use crate::watch::RunError;
 
 const DAY: Duration = Duration::days(1);
-/// How long a turn is one node's alone, in case that it dies: longer than any run.
+/// The duration of a lease, after which other nodes can watch if its node died. Longer than any run.
 const TURN: Duration = Duration::minutes(8);
-/// Pixels that get their time in one round.
+/// Maximum number of pixels that are planned at once.
 const MOST_PLANNED: i64 = 10_000;
 
-/// Whether the service watches sites: this node, or another one, which has had the lease within a day.
+/// Whether the service watches sites: this node has a browser, or a node has held the lease within a day.
 pub async fn watches_sites(
     connection: &mut PgConnection,
     config: &Config,
@@ -33,7 +33,7 @@ pub async fn watches_sites(
     store::leases::has_lease_since(connection, clock.now() - DAY).await
 }
 
-/// Gives installed pixels that have none a time for their first watch, somewhere within the next day.
+/// Plans the first watch of installed pixels without a plan, at a random time within the next day.
 pub async fn plan(infra: &Infra) -> Result<()> {
     if infra.config.watch_browser.is_none() {
         return Ok(());
@@ -49,7 +49,7 @@ pub async fn plan(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// Watches all sites that are due, one after the other, while no other node watches.
+/// Watches all sites that are due, one after the other, unless another node holds the lease.
 pub async fn watch_due(infra: &Infra) -> Result<()> {
     if infra.config.watch_browser.is_none() {
         return Ok(());
@@ -57,8 +57,8 @@ pub async fn watch_due(infra: &Infra) -> Result<()> {
     while !infra.shutdown.has_begun()
         && let Some(lease) = take_lease(&infra.pool, &infra.clock).await?
     {
-        // Otherwise a node that ends would leave its lease to expire, and nobody would watch until then.
-        let _held = infra.shutdown.hold();
+        // Delays the shutdown until the lease is ended. Otherwise no node could watch until it expires.
+        let _guard = infra.shutdown.delay();
         let watched = watch_next(infra).await;
         let mut connection = infra.pool.acquire().await?;
         store::leases::end_lease(&mut connection, lease, infra.clock.now()).await?;
@@ -80,7 +80,7 @@ async fn take_lease(pool: &PgPool, clock: &Clock) -> Result<Option<DateTime<Utc>
 async fn watch_next(infra: &Infra) -> Result<bool> {
     let Some(due) = take_due(&infra.pool, &infra.clock).await? else { return Ok(false) };
     match watch(infra, &due).await {
-        // A pixel that is not found is gone or has moved meanwhile.
+        // The pixel was deleted or moved meanwhile.
         Ok(()) | Err(Error::PixelNotFound) => {}
         Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
         Err(error) => {
@@ -90,7 +90,7 @@ async fn watch_next(infra: &Infra) -> Result<bool> {
     Ok(true)
 }
 
-/// Takes the most overdue site and plans it as after a failure, so that it does not wait for a day if this node dies.
+/// Takes the most overdue site. It is planned as after a failure, so that it is retried soon if this node dies.
 async fn take_due(pool: &PgPool, clock: &Clock) -> Result<Option<DueSite>> {
     let now = clock.now();
     let mut transaction = pool.begin().await?;
@@ -103,7 +103,7 @@ async fn take_due(pool: &PgPool, clock: &Clock) -> Result<Option<DueSite>> {
     Ok(due)
 }
 
-/// Half an hour after the first failure, then twice as long each time, and a day at most.
+/// Half an hour after the first failure, doubled after each further failure, at most a day.
 fn pause_after(failures: i32) -> Duration {
     Duration::minutes(30 << failures.clamp(0, 6)).min(DAY)
 }
@@ -127,7 +127,7 @@ async fn watch(infra: &Infra, DueSite { pixel_id, failures }: &DueSite) -> Resul
         Err(RunError::Failed(reason)) => return Err(Error::internal(reason)),
     };
     let checked = given.check(&pixel.domain)?;
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let Taken { mail, .. } = take(infra, &pixel, &given, &checked, true).await?;
     {
         let mut connection = infra.pool.acquire().await?;

@@ -80,9 +80,9 @@ impl Purpose {
         Self::PartnerSms,
     ];
 
-    /// The order of purposes for visitors: the most sensitive first. Hashed and signed texts keep
-    /// the order of the names.
-    pub fn gravest_first(purposes: &[Self]) -> impl Iterator<Item = Self> {
+    /// Sorts purposes for display to visitors, the most sensitive first. Hashed and signed texts
+    /// sort them by name.
+    pub fn most_sensitive_first(purposes: &[Self]) -> impl Iterator<Item = Self> {
         const ORDER: [Purpose; 8] = [
             Purpose::Resolution,
             Purpose::PhoneSharing,
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn every_purpose_is_in_the_order_that_visitors_read() {
-        assert_eq!(Purpose::gravest_first(Purpose::ALL).count(), Purpose::ALL.len());
-        let read = Purpose::gravest_first(&[Purpose::Analytics, Purpose::Resolution]);
+        assert_eq!(Purpose::most_sensitive_first(Purpose::ALL).count(), Purpose::ALL.len());
+        let read = Purpose::most_sensitive_first(&[Purpose::Analytics, Purpose::Resolution]);
         assert!(read.eq([Purpose::Resolution, Purpose::Analytics]));
     }
 }

@@ -7,26 +7,26 @@ use crate::visit::{StoredValue, Visit};
 
 use super::bits::{bits, bits_alone, parts};
 use super::classes::{is_bucket, set_bits};
-use super::profile::{Lone, Profile};
+use super::profile::{Profile, UnmatchedEntries};
 use super::tokens::tokens;
 
 pub const MIN_BITS: f64 = 24.0;
-/// The least bits of values that are an identifier together, and of each of them.
+/// Minimum bits of values that are an identifier only together: of all of them, and of each.
 const MIN_BITS_TOGETHER: f64 = 32.0;
 const MIN_PART_BITS: f64 = 3.0;
-/// The least rest of a cookie's life, in seconds. A cookie of exactly a day has lost a second when it is read.
+/// Minimum remaining lifetime of a cookie, in seconds. A cookie for exactly a day has lost a second when it is read.
 const MIN_LIFETIME_S: f64 = 86_400.0 - 60.0;
 
 /// The values of all fresh profiles of a page.
 #[derive(Default)]
 pub struct Profiles(Vec<Profile>);
 
-/// A visit beside all other fresh profiles.
+/// A visit, and the other fresh profiles with which it is compared.
 pub struct Compared<'p> {
     own: Option<&'p Profile>,
     others: Vec<&'p Profile>,
-    /// The values of each of the others whose entries the visit does not have. Most pages never need them.
-    lone: OnceCell<Vec<Lone<'p>>>,
+    /// The values of the other profiles whose entries the visit lacks. Computed lazily: most pages never need them.
+    unmatched: OnceCell<Vec<UnmatchedEntries<'p>>>,
 }
 
 pub fn is_lasting(value: &StoredValue) -> bool {
@@ -54,10 +54,10 @@ impl Profiles {
     pub fn compared(&self, visit: Visit) -> Compared<'_> {
         let own = self.0.iter().find(|profile| profile.visit == visit);
         let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);
-        Compared { own, others: others.collect(), lone: OnceCell::new() }
+        Compared { own, others: others.collect(), unmatched: OnceCell::new() }
     }
 
-    /// Values of one owner and store that only together are an identifier, and their bits.
+    /// Values that are an identifier only together with others of the same owner and store, and their bits.
     pub fn together<'v>(&self, values: &[&'v StoredValue]) -> Vec<(&'v StoredValue, f64)> {
         let small = values.iter().map(|value| (*value, self.small_bits(value)));
         let mut small = small.filter(|(_, bits)| *bits >= MIN_PART_BITS).collect::<Vec<_>>();
@@ -82,7 +82,7 @@ impl Profiles {
         if bits >= MIN_PART_BITS && are_buckets(&all) { 0.0 } else { bits }
     }
 
-    /// Visits that went the same way until now store the same values, unless these identify.
+    /// The stage of a visit. Visits at the same stage took the same steps, and store equal values except identifiers.
     fn stage(profile: &Profile) -> Option<Visit> {
         match profile.visit {
             Visit::Gpc | Visit::Blocked => Some(profile.visit),
@@ -100,7 +100,7 @@ impl Compared<'_> {
         self.bits_or(value, bits_alone)
     }
 
-    /// As `bits`, with the bits of an entry that no other profile has.
+    /// Like `bits`; `alone` returns the bits of an entry that no other profile has.
     fn bits_or(&self, value: &StoredValue, alone: fn(&str, &[&str]) -> f64) -> f64 {
         let same = self.others.iter().filter_map(|other| {
             let texts = other.same_entry(value).into_iter().map(|stored| stored.value.as_str());
@@ -112,8 +112,8 @@ impl Compared<'_> {
         }
         // A name that no other profile has is compared together with its value.
         let text = named(value);
-        let alike = self.lone().iter().filter_map(|lone| {
-            most_alike(&text, lone.alike(value).into_iter().map(named).collect())
+        let alike = self.unmatched().iter().filter_map(|unmatched| {
+            most_alike(&text, unmatched.similar_to(value).into_iter().map(named).collect())
         });
         let alike = alike.collect::<Vec<_>>();
         if alike.is_empty() {
@@ -122,13 +122,14 @@ impl Compared<'_> {
         alone(&text, &alike.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn lone(&self) -> &[Lone<'_>] {
-        self.lone
-            .get_or_init(|| self.others.iter().map(|&other| Lone::of(other, self.own)).collect())
+    fn unmatched(&self) -> &[UnmatchedEntries<'_>] {
+        self.unmatched.get_or_init(|| {
+            self.others.iter().map(|&other| UnmatchedEntries::of(other, self.own)).collect()
+        })
     }
 
-    /// Whether a value may be an identifier: the words of an entry that no other profile has may be its own or those of
-    /// everybody who does the same.
+    /// Whether a value may be an identifier. The words of an entry that no other profile has count, because they may be
+    /// unique, but they may also be the same for all visitors who take the same steps.
     fn may_identify(&self, value: &StoredValue) -> bool {
         is_lasting(value) && self.bits_or(value, bits) >= MIN_BITS
     }
@@ -139,8 +140,8 @@ impl Compared<'_> {
         (bits >= MIN_BITS).then_some(bits)
     }
 
-    /// Whether a part of a value that was not read may be an identifier: it differs from this entry in all other
-    /// profiles.
+    /// Whether the unread part of a value may be an identifier, because its digest differs from that of this entry in
+    /// all other profiles.
     pub fn is_unread(&self, value: &StoredValue) -> bool {
         let Some(digest) = &value.digest else { return false };
         let is_same = |stored: &StoredValue| stored.digest.as_ref() == Some(digest);
@@ -152,7 +153,7 @@ fn named(value: &StoredValue) -> String {
     format!("{} {}", value.name, value.value)
 }
 
-/// The one of these texts that has most in common with a text.
+/// The one of these texts that is most similar to `text`.
 fn most_alike<T: AsRef<str>>(text: &str, mut texts: Vec<T>) -> Option<T> {
     if texts.len() < 2 {
         return texts.pop();
@@ -161,7 +162,7 @@ fn most_alike<T: AsRef<str>>(text: &str, mut texts: Vec<T>) -> Option<T> {
     compared.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, alike)| alike)
 }
 
-/// Whether values differ in small buckets, names of groups and times only, which are no parts of an identifier.
+/// Whether values differ only in small buckets, group names and times, which are not parts of an identifier.
 fn are_buckets(values: &[&str]) -> bool {
     let all = values.iter().map(|value| tokens(value, "")).collect::<Vec<_>>();
     let sets = all.iter().map(|tokens| {
@@ -173,7 +174,7 @@ fn are_buckets(values: &[&str]) -> bool {
     sets.iter().flatten().all(|text| is_common(text) || is_bucket(text))
 }
 
-/// A visit that must be repeated, because some of its values may be the same whenever somebody does the same.
+/// A visit that must be repeated, because some of its values may be the same for all visitors who take the same steps.
 pub fn unconfirmed(profiles: &Profiles) -> Option<Visit> {
     let all = &profiles.0;
     let stages = all.iter().map(Profiles::stage).collect::<Vec<_>>();

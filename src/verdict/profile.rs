@@ -1,14 +1,14 @@
-//! The values of fresh profiles, and those with which a value of another profile is compared.
+//! The stored values of fresh profiles, and the selection of those with which another profile's value is compared.
 
 use std::cmp::Reverse;
 
 use crate::visit::{StoredValue, Visit};
 
-/// Entries of another profile with which a value is compared whose name that profile does not have.
+/// Maximum number of entries of another profile with which a value is compared if that profile lacks the value's name.
 const MAX_ALIKE: usize = 8;
-/// Such comparisons for all values together: where a page stores very many, each is compared with fewer entries.
+/// Maximum number of such comparisons for all values together: on pages that store very many, each has fewer.
 const MAX_COMPARED: usize = 512;
-/// As `MAX_COMPARED`, for several values of one entry.
+/// Like `MAX_COMPARED`, for entries with several values.
 const MAX_REPLACED: usize = 4096;
 
 /// The values of one fresh profile.
@@ -17,9 +17,9 @@ pub struct Profile {
     pub has_chosen: bool,
     pub is_repeated: bool,
     stored: Vec<StoredValue>,
-    /// The indexes of the values in the order of their entries, so that an entry is found without reading all.
+    /// The indexes of `stored`, sorted by entry, for binary search.
     by_entry: Vec<usize>,
-    /// The values that are leaks if they identify.
+    /// The values that are leaks if they are identifiers.
     pub suspects: Vec<StoredValue>,
 }
 
@@ -47,7 +47,7 @@ impl Profile {
         following.take_while(move |stored| stored.is_same_entry(value))
     }
 
-    /// The values of the entry of a value with which it is compared: the most similar ones, where a page stores very
+    /// The values of the same entry with which a value is compared: only the most similar ones if the page stores very
     /// many.
     pub fn same_entry<'p>(&'p self, value: &StoredValue) -> Vec<&'p StoredValue> {
         let most = (MAX_REPLACED / self.stored.len().max(1)).max(MAX_ALIKE);
@@ -56,19 +56,19 @@ impl Profile {
     }
 }
 
-/// The values of a profile whose entries another one does not have, in the order of their entries, with their indexes.
-pub struct Lone<'p>(Vec<(usize, &'p StoredValue)>);
+/// The values of a profile whose entries another profile lacks, sorted by entry, with their indexes.
+pub struct UnmatchedEntries<'p>(Vec<(usize, &'p StoredValue)>);
 
-impl<'p> Lone<'p> {
+impl<'p> UnmatchedEntries<'p> {
     pub fn of(profile: &'p Profile, own: Option<&Profile>) -> Self {
         let has = |value: &StoredValue| own.is_some_and(|own| own.of_entry(value).next().is_some());
         let all = profile.by_entry.iter().map(|&at| (at, &profile.stored[at]));
         Self(all.filter(|(_, value)| !has(value)).collect())
     }
 
-    /// The values of the same owner and store as a value, those with the most similar names if there are more than are
-    /// compared.
-    pub fn alike(&self, value: &StoredValue) -> Vec<&'p StoredValue> {
+    /// The values with the same owner and store as `value`; if there are more than are compared, those with the most
+    /// similar names.
+    pub fn similar_to(&self, value: &StoredValue) -> Vec<&'p StoredValue> {
         let most = (MAX_COMPARED / self.0.len().max(1)).clamp(1, MAX_ALIKE);
         let (owner, store, name) = value.entry();
         let beside = |other: &StoredValue| (&*other.owner, other.store).cmp(&(owner, store));
@@ -123,9 +123,9 @@ mod tests {
         Profile::new(Visit::Untouched, false, false, stored, Vec::new())
     }
 
-    /// The names with which an entry is compared that only another profile has.
+    /// The names of entries that only `other` has, with which the entry `name` is compared.
     fn alike<'p>(other: &'p Profile, own: &Profile, name: &str) -> Vec<&'p str> {
-        let found = Lone::of(other, Some(own)).alike(&value(name, "1"));
+        let found = UnmatchedEntries::of(other, Some(own)).similar_to(&value(name, "1"));
         found.into_iter().map(|other| other.name.as_str()).collect()
     }
 

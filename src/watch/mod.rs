@@ -2,7 +2,7 @@
 //! come from the browser's own network log. The DevTools protocol gives the causes: type, script and line.
 //! Nothing is intercepted during a visit.
 
-mod gate;
+mod filtering_proxy;
 mod options;
 mod own_process;
 mod priority;
@@ -10,7 +10,7 @@ pub mod report;
 mod run;
 mod screenshots;
 
-pub use gate::Exceptions;
+pub use filtering_proxy::Exceptions;
 pub use options::{ON_NODE, Options, parse_allowed, parse_url};
 pub use own_process::{OutputFolder, RunError, own_command, run_to_end};
 pub use priority::lower_priority;

@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::gate::Exceptions;
+use super::filtering_proxy::Exceptions;
 use crate::browser::site::host_of;
 
-/// The option of a node's runs: only public addresses are reached, and the run ends with its input.
+/// The option for runs on a node: only public addresses are reachable, and the run ends when its input closes.
 pub const ON_NODE: &str = "on-node";
 
 /// The settings of one run, as the command line gives them.
@@ -23,11 +23,11 @@ pub struct Options {
     pub observation: Duration,
     /// Hosts whose requests are listed separately, subdomains included, in lowercase.
     pub allowed: Vec<String>,
-    /// On a node, what may be reached beside public addresses; elsewhere everything may be.
+    /// On a node, the addresses that may be reached besides public ones; `None` elsewhere, where all may be reached.
     pub exceptions: Option<Exceptions>,
 }
 
-/// Parses a page's or the service's address: `https` is assumed without a scheme.
+/// Parses the address of a page or of the service. Without a scheme, `https` is assumed.
 pub fn parse_url(text: &str) -> Result<Url, String> {
     let text = text.trim();
     let with_scheme =

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::gate::Gate;
+use super::filtering_proxy::FilteringProxy;
 use super::options::Options;
 use super::report::{Outcome, Page};
 use crate::browser::site::{Site, host_of};
@@ -17,7 +17,7 @@ use crate::visit::{Observation, Setting, Visit, observe};
 
 const PAGE: Duration = Duration::from_secs(180);
 const AT_ONCE: usize = 2;
-/// Visits that are repeated to compare their values.
+/// Maximum number of repeated visits per page. Visits are repeated to compare their values.
 const MAX_REPEATED: usize = 3;
 
 /// The reason why nothing was observed at all.
@@ -31,7 +31,7 @@ struct Run<'o> {
     program: Program,
     no_sandbox: AtomicBool,
     profiles: AtomicU32,
-    gate: Option<Gate>,
+    proxy: Option<FilteringProxy>,
 }
 
 /// Visits all pages. Fails if the browser cannot be started.
@@ -39,15 +39,15 @@ pub async fn watch(options: &Options) -> Result<Outcome, WatchError> {
     let folder = RunFolder::create().map_err(WatchError)?;
     let program = Program::find(options.browser.as_deref(), &folder).map_err(WatchError)?;
     let (no_sandbox, profiles) = (AtomicBool::new(false), AtomicU32::new(0));
-    let gate = match &options.exceptions {
+    let proxy = match &options.exceptions {
         Some(exceptions) => Some(
-            Gate::open(exceptions.clone())
+            FilteringProxy::open(exceptions.clone())
                 .await
                 .map_err(|error| WatchError(format!("no proxy for the browser: {error}")))?,
         ),
         None => None,
     };
-    let run = Run { options, folder, program, no_sandbox, profiles, gate };
+    let run = Run { options, folder, program, no_sandbox, profiles, proxy };
     let (mut pages, mut browser, mut has_sandbox) = (Vec::new(), String::new(), true);
     for url in &options.urls {
         let observations = run.visits(url).await?;
@@ -74,7 +74,7 @@ impl Run<'_> {
         Ok(observations)
     }
 
-    /// `Ok(None)` if the time of the page is over.
+    /// `Ok(None)` if the time limit of the page has passed.
     async fn visit(
         &self,
         url: &Url,
@@ -92,7 +92,7 @@ impl Run<'_> {
                 service: service.clone().map(|service| service.host),
                 pixels: &self.options.pixels,
                 no_sandbox,
-                proxy: self.gate.as_ref().map(Gate::address),
+                proxy: self.proxy.as_ref().map(FilteringProxy::address),
             };
             let number = self.profiles.fetch_add(1, Ordering::Relaxed);
             match timeout_at(end, observe(&setting, visit, &number.to_string())).await {
@@ -109,7 +109,7 @@ impl Run<'_> {
         Err(WatchError("the browser has no sandbox and does not start without one".to_owned()))
     }
 
-    /// The service that was named, else the host of the first tag that was seen, of a wanted pixel if there is one.
+    /// The service in the options, else the host of the first tag that was seen, preferably of a wanted pixel.
     fn service(&self, observations: &[Observation]) -> Option<Service> {
         let named = self.options.service.as_ref().and_then(|url| Service::of(url.as_str()));
         named.or_else(|| {
@@ -161,7 +161,7 @@ impl Run<'_> {
     }
 }
 
-/// The result of long work, during which signals are handled. A task of the runtime would delay the program's end.
+/// Runs long work on a thread, so that signals are handled meanwhile. A task of the runtime would delay the exit.
 async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WatchError> {

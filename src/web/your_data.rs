@@ -1,6 +1,6 @@
-//! The page on which visitors see their choice at a site, and withdraw it. Browsers do not send the
-//! fragment of its address, which contains the ids: the page is the same for everybody, and its
-//! script (`scripts-src/your-data`) requests the rest.
+//! The page on which visitors see their choice at a site, and withdraw it. The fragment of its address
+//! contains the ids. Browsers do not send it, so the page is the same for everybody, and its script
+//! (`scripts-src/your-data`) requests the rest.
 
 use rocket::http::Header;
 use rocket::response::{self, Responder};
@@ -75,7 +75,7 @@ fn languages() -> Vec<Value> {
 }
 
 fn for_script(locale: &Locale) -> Value {
-    let purposes = Purpose::gravest_first(Purpose::ALL).map(|purpose| {
+    let purposes = Purpose::most_sensitive_first(Purpose::ALL).map(|purpose| {
         (purpose.as_str(), &locale.purpose(purpose.as_str(), CURRENT_WORDING).title)
     });
     json!({

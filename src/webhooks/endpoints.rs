@@ -17,11 +17,11 @@ use crate::accounts::scope::Governs;
 use crate::accounts::tool::Tool;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::changes::{Changes, Invalidation};
 use crate::infra::encryption::Encryptor;
 use crate::infra::events::EventSelector;
-use crate::once;
 use crate::pixels::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
 
@@ -80,7 +80,7 @@ impl Capability for CreateWebhook {
         store::insert_endpoint(&mut transaction, &endpoint, &encrypted).await?;
         let webhook = EndpointView::at(endpoint.clone(), now);
         let created = EndpointWithSecret { webhook, secret: secret.text() };
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &created).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &created).await?;
         let (clock, changes) = (&infra.clock, &infra.changes);
         commit(clock, changes, transaction, &caller, ActivityKind::WebhookCreated, &endpoint)
             .await?;
@@ -232,7 +232,7 @@ impl Capability for RotateWebhookSecret {
         endpoint.previous_until = Some(until);
         let webhook = EndpointView::at(endpoint.clone(), now);
         let rotated = EndpointWithSecret { webhook, secret: secret.text() };
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &rotated).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(200), &rotated).await?;
         let (clock, changes) = (&infra.clock, &infra.changes);
         commit(clock, changes, transaction, &caller, ActivityKind::WebhookChanged, &endpoint)
             .await?;

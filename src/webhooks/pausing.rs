@@ -15,7 +15,7 @@ pub async fn pause(
     endpoint_id: Uuid,
     because: PausedBecause,
 ) -> Result<()> {
-    let (_held, now) = (infra.shutdown.hold(), infra.clock.now());
+    let (_guard, now) = (infra.shutdown.delay(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     if !update_paused(&mut transaction, endpoint_id, because, now).await? {
         return Ok(());

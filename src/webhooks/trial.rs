@@ -41,7 +41,7 @@ impl Capability for TestWebhook {
 
     async fn run(infra: &Infra, caller: Caller, request: OfEndpoint) -> Result<DeliveryView> {
         let endpoint_id = request.id()?;
-        let (account_id, _held) = (caller.account_id(), infra.shutdown.hold());
+        let (account_id, _guard) = (caller.account_id(), infra.shutdown.delay());
         let (endpoint, secrets) = {
             let mut connection = infra.pool.acquire().await?;
             let endpoint = find(&mut connection, &caller, endpoint_id).await?;
@@ -93,7 +93,7 @@ fn test_event(now: DateTime<Utc>, account_id: &AccountId) -> DueDelivery {
     }
 }
 
-/// It is not retried automatically.
+/// The delivery of a test event, which is not retried automatically.
 fn delivery(attempted: &Attempted) -> Delivery {
     let (due, settled) = (&attempted.due, attempted.settled());
     let settled = settled.as_ref();

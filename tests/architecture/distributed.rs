@@ -27,7 +27,7 @@ const LOCKS: &[(&str, &str)] =
 /// Files that build statements at run time, which are not in the metadata.
 const AT_RUN_TIME: &[(&str, &str)] = &[
     ("infra/postgres/embedded/server.rs", "creates the database, before there is a table"),
-    ("infra/postgres/kept_connection.rs", "settings of a connection"),
+    ("infra/postgres/dedicated_connection.rs", "settings of a connection"),
     ("infra/postgres/mod.rs", "time limits of transactions and of migrations"),
     ("infra/postgres/settings.rs", "settings of connections"),
     ("infra/postgres/start_check.rs", "the first query, without a prepared statement"),

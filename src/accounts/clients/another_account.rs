@@ -1,5 +1,5 @@
 use super::person::{lock_first_account, proven_recently};
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::account::Plan;
 use crate::accounts::capability::Capability;
 use crate::accounts::sessions::{self, NewSession};
@@ -11,7 +11,7 @@ use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::types::ids::AccountId;
 
-/// Accounts of one address without a subscription.
+/// The maximum number of accounts without a subscription per address.
 const MAX_UNPAID: usize = 20;
 
 pub struct AnotherAccount {
@@ -27,7 +27,7 @@ impl Capability for OpenAnotherAccount {
     const NAME: &'static str = "open_another_account";
     const LIMIT: Option<Limit> = Some(Limit::Signups);
     type Service = Infra;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = AnotherAccount;
     type Output = NewSession;
 

@@ -3,7 +3,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::client_mails;
 use super::person::{lock_first_account, proven_recently};
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::event::ActivityKind;
@@ -20,9 +20,9 @@ use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{random_text, uuid_v7};
 
-/// How long a client can confirm after the latest mail.
+/// A client can confirm for this long after the latest mail.
 pub const INVITATION_LIFE: Duration = Duration::days(7);
-/// Invitations of one person that wait for their clients.
+/// The maximum number of open invitations per person.
 pub const MAX_PENDING: usize = 20;
 pub(super) const TOKEN_LEN: usize = 43;
 
@@ -30,7 +30,7 @@ pub(super) const TOKEN_LEN: usize = 43;
 pub struct Offer {
     pub email: String,
     pub display_name: String,
-    /// The role of the asker in it.
+    /// The role of the asker in the client's account.
     pub role: Scope,
 }
 
@@ -42,7 +42,7 @@ impl Capability for InviteClient {
     const NAME: &'static str = "invite_client";
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Service = Infra;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = Offer;
     type Output = ();
 
@@ -108,7 +108,7 @@ pub(super) async fn note(
     events::note(connection, now, account_id, &actor, kind, Some(&invitation.client)).await
 }
 
-/// Refuses the person's own address, a client who has been asked already, and too many clients at once.
+/// Refuses the person's own address, a client who is invited or has declined, and too many open invitations.
 async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

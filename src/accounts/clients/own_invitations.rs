@@ -1,4 +1,4 @@
-//! The invitations of clients as the person who sent them sees them.
+//! Client invitations, as managed by the person who sent them.
 
 use serde::Serialize;
 use sqlx::{PgConnection, PgPool};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::client_mails;
 use super::inviting::{INVITATION_LIFE, TOKEN_LEN, note};
 use super::person::proven;
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::ActivityKind;
 use crate::accounts::limits::mailbox;
@@ -24,9 +24,9 @@ use crate::infra::secret_hash::secret_hash;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, random_text};
 
-/// Those that are neither confirmed nor expired, the oldest first, and those that were declined.
+/// Lists the person's open and declined invitations, oldest first.
 pub async fn list(infra: &Infra, person: &Member) -> Result<Vec<ClientInvitation>> {
-    // Without a mail server, nothing has shown that the person can read the address.
+    // Without a mail server, it is unproven that the person reads the mailbox.
     if !infra.outbox.mailer.is_configured() {
         return Ok(Vec::new());
     }
@@ -49,7 +49,7 @@ pub struct InvitationLine {
     declined_at: Option<Timestamp>,
 }
 
-/// All that are recorded in the activity log of an account.
+/// All invitations that are recorded in the account.
 pub async fn export(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -74,7 +74,7 @@ impl Capability for ResendOffer {
     const NAME: &'static str = "resend_offer";
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Service = Infra;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = Uuid;
     type Output = ();
 
@@ -108,7 +108,7 @@ impl Capability for ResendOffer {
     }
 }
 
-/// Ends an invitation that the client has neither confirmed nor declined.
+/// Cancels an open invitation.
 pub async fn cancel(
     pool: &PgPool,
     clock: &Clock,

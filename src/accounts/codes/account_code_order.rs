@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::account_codes::{Asker, CODE_LIFE, evaluate, issue, use_up};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
-use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, Presented};
+use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, UncheckedCredentials};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
@@ -88,7 +88,7 @@ impl Capability for OrderCode {
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Service = Accounts;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = CodeOrder;
     type Output = CodeOrdered;
 
@@ -212,8 +212,8 @@ pub async fn prove_own(
     prove(connection, outbox, clock, caller, purpose, &own, code).await
 }
 
-/// Returns whether the code proves that the caller reads the mailbox, and uses it up. Without a mail server,
-/// a full key for all sites of the account replaces the code. The caller commits whatever the inner result is.
+/// Checks that the code proves that the caller reads the mailbox, and uses it up. Without a mail server, a full
+/// key for all sites of the account replaces the code. The caller must commit even if the inner result is an error.
 pub async fn prove(
     connection: &mut PgConnection,
     outbox: &Outbox,
@@ -245,7 +245,7 @@ async fn prove_by_code(
     Ok(Ok(()))
 }
 
-/// Like [`prove`], for a member whose sign-in is to become recent.
+/// Like [`prove`], for a member who renews a sign-in.
 pub async fn prove_member(
     connection: &mut PgConnection,
     outbox: &Outbox,
@@ -264,7 +264,7 @@ pub async fn prove_member(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The new and the current mailbox, or a key where no mail server is configured.
+    /// Access to the new and the current mailbox, or a key where no mail server is configured.
     BothMailboxes,
     NewMailbox,
 }

@@ -1,7 +1,7 @@
-//! Grants: what members let apps do at the tool server. They are listed and revoked next to keys.
-//! The protocol by which an app obtains one is in `oauth`.
+//! Grants: the access to the tool server that members give to apps. They are listed and revoked beside
+//! keys. The protocol by which an app obtains a grant is in `oauth`.
 
-pub mod holder;
+pub mod grant_caller;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub use super::store::{
     NewGrant, delete_expired_grants, delete_grants_of_session, lock_grant, update_grant_extended,
 };
 
-/// Grants of an account. One more ends the one that was not used for the longest time.
+/// The maximum number of grants per account. A new grant beyond it ends the least recently used one.
 const MOST_GRANTS: i64 = 50;
 const ID_LEN: usize = 20;
 
@@ -132,8 +132,8 @@ impl Capability for RevokeGrant {
     }
 }
 
-/// Lists the grants that a member sees: with full or read scope and all sites those of the account, else the
-/// member's own.
+/// Lists the grants that a member may see: all of the account for the roles `full` and `read` without a
+/// restriction, otherwise only the member's own.
 pub async fn list_seen(pool: &PgPool, clock: &Clock, member: &Member) -> Result<Vec<GrantView>> {
     let mut grants = list_grants(pool, clock, &member.account.account_id).await?.grants;
     let sees_all = member.role != Scope::Operate && member.sites.are_all();
@@ -141,7 +141,7 @@ pub async fn list_seen(pool: &PgPool, clock: &Clock, member: &Member) -> Result<
     Ok(grants)
 }
 
-/// Ends a grant that the member gave, whatever the member may do. `false` when there is none.
+/// Ends a grant that the member gave, whatever the member's role is. `false` when there is no such grant.
 pub async fn end_own(
     pool: &PgPool,
     clock: &Clock,
@@ -161,8 +161,8 @@ pub async fn end_own(
     Ok(true)
 }
 
-/// Stores a grant and returns its id. It replaces the grants that the member gave to an app that registered
-/// itself, which is one installation. The account must be locked.
+/// Stores a grant and returns its id. An app that registered itself is a single installation, so the member's
+/// earlier grants to it are replaced. The account must be locked.
 pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<String> {
     let grant_id = format!("gr_{}", random_text(ID_LEN));
     let (account_id, now) = (new.account_id, new.created_at);
@@ -179,7 +179,7 @@ pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<St
     Ok(grant_id)
 }
 
-/// Records that an app called a tool for which its scope does not suffice.
+/// Records that an app called a tool that its scope does not permit.
 pub async fn note_exceeded(pool: &PgPool, clock: &Clock, grant_id: &str) -> Result<()> {
     let now = clock.now();
     store::update_grant_exceeded(&mut *pool.acquire().await?, grant_id, now).await

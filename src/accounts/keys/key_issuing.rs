@@ -5,7 +5,9 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::key_refusals::KeyRefusals;
-use crate::accounts::access::{Access, AnyKey, Credentials, KeyHolder, Presented, SignupToken};
+use crate::accounts::access::{
+    Access, AnyKey, Credentials, KeyHolder, SignupToken, UncheckedCredentials,
+};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{
@@ -21,9 +23,9 @@ use crate::accounts::store;
 use crate::accounts::tool::Tool;
 use crate::clock::{Clock, Timestamp};
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::once;
 use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
@@ -138,7 +140,7 @@ impl Capability for IssueApiKey {
     const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::KeyIssues);
     type Service = Accounts;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = KeyOrder;
     type Output = IssuedKey;
 
@@ -201,13 +203,13 @@ async fn issue_with_token(
     let mail =
         safety::put_new_key(&mut transaction, outbox, clock, &account_id, details, actor).await?;
     let issued = IssuedKey::new(&key, &terms);
-    once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
+    idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
 }
 
-/// Issues another key to the holder of a key, or to a member; refuses another account than the credential's.
+/// Issues another key to the holder of a key, or to a member. Refuses an `account_id` other than the credential's.
 async fn issue_with_key(
     accounts: &Accounts,
     credentials: &Credentials,
@@ -234,7 +236,7 @@ async fn issue_with_key(
     };
     let now = infra.clock.now();
     let mut terms = request.terms(origin, now, &caller.actor);
-    // A key that ends leaves none behind that lasts longer.
+    // The new key must not outlast the key that issues it.
     terms.expires_at = terms.expires_at.into_iter().chain(end).min();
     let key = issue_api_key(&mut transaction, now, account_id, terms).await?;
     let details = (key.prefix(), terms.name, terms.scope);
@@ -242,14 +244,14 @@ async fn issue_with_key(
     let mail =
         safety::put_new_key(&mut transaction, outbox, clock, account_id, details, actor).await?;
     let issued = IssuedKey::new(&key, &terms);
-    once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
+    idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &issued).await?;
     transaction.commit().await?;
     safety::send(infra, mail);
     Ok(issued)
 }
 
-/// Returns the origin and the end of the caller's key, which the new key inherits. Looked up again under the
-/// lock, so that a key revoked a moment ago leaves no new one behind.
+/// Returns the origin and the expiry of the caller's key, which the new key inherits. The key is looked up again
+/// under the lock, so that a key that was revoked in the meantime cannot issue another.
 async fn origin_of(
     connection: &mut PgConnection,
     clock: &Clock,

@@ -48,7 +48,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
 }
 
 async fn notify(infra: &Infra, key: &ExpiringKey) -> Result<Option<Attempt>> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let ExpiringKey { account_id, prefix } = key;
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, account_id).await?;

@@ -55,7 +55,7 @@ fn days(days: i16) -> Duration {
 }
 
 async fn notify(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let due = account.as_ref().and_then(|account| step(account, infra.clock.now()));

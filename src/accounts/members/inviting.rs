@@ -20,9 +20,9 @@ use crate::accounts::site_choice;
 use crate::accounts::store::{self, StoredMember};
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, missing_field};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::{PixelId, uuid_v7};
 use crate::types::text::present;
@@ -112,7 +112,7 @@ impl Capability for InviteMember {
             invitation::put(&mut transaction, &infra.outbox, &caller, stored.member_id).await?;
         let invited = MemberView::from(stored.clone());
         let status = mail.is_none().then_some(201);
-        once::keep(&infra.answer_encryptor, &mut transaction, status, &invited).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, status, &invited).await?;
         transaction.commit().await?;
         if invitation::attempt(infra, mail.as_ref()).await? {
             return Ok(invited);
@@ -124,7 +124,7 @@ impl Capability for InviteMember {
         mailbox::give_back(&mut transaction, &email).await?;
         note(&mut transaction, &caller, infra.clock.now(), ActivityKind::MemberRemoved, &stored)
             .await?;
-        once::take_back(&mut transaction).await?;
+        idempotency::take_back(&mut transaction).await?;
         transaction.commit().await?;
         Err(Error::InvitationFailed)
     }

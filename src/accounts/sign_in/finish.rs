@@ -34,7 +34,7 @@ pub struct SignInProof {
     pub code: String,
     /// The browser's name in the list of sessions.
     pub browser: String,
-    /// The secret of the session that it has already.
+    /// The secret of the browser's current session, if it has one.
     pub former: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Capability for FinishSignIn {
     }
 
     async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<Finished> {
-        // People copy the code with the spaces around and between its digits.
+        // People copy the code together with spaces around and between its digits.
         let code = proof.code.split_whitespace().collect::<String>();
         let browser = Browser { name: &proof.browser, former: proof.former.as_deref() };
         let token_hash = secret_hash(proof.secret.as_deref().ok_or(Error::InvalidCode)?);
@@ -67,7 +67,7 @@ impl Capability for FinishSignIn {
         let sign_in = found.filter(|row| row.expires_at > now).ok_or(Error::InvalidCode)?;
         let is_signup = sign_in.account_id.is_some();
         let judged = match is_signup {
-            true => judge_signup(&mut transaction, now, &sign_in, &code).await?,
+            true => evaluate_signup(&mut transaction, now, &sign_in, &code).await?,
             false => evaluate(&mut transaction, now, &token_hash, &sign_in, &code).await?,
         };
         let membership = match judged {
@@ -84,7 +84,7 @@ impl Capability for FinishSignIn {
     }
 }
 
-/// The membership of the code, if it is right. Counts a wrong try.
+/// Returns the membership that the code signs in to, or a refusal. Counts a wrong try.
 async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -101,7 +101,7 @@ async fn evaluate(
             .filter(|membership| membership.member_id == to.member_id),
         None => None,
     };
-    // Hashes are compared, so the duration reveals nothing about the code.
+    // Hashes are compared, so the timing of the comparison reveals nothing about the code.
     let is_right = sign_in.code_hash == code_hash(token_hash, code);
     match membership.filter(|_| is_right) {
         Some(Membership { account, member_id: None, .. }) => {
@@ -133,7 +133,7 @@ async fn confirm(
     Ok(account)
 }
 
-async fn judge_signup(
+async fn evaluate_signup(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     sign_in: &Row,

@@ -10,7 +10,7 @@ use super::mail::{self, Counting};
 use super::proof::{Proof, takes_signups};
 use super::secrets::Secrets;
 use super::start::StartSignIn;
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::limits::mailbox;
 use crate::accounts::members::member::lock_membership;
@@ -62,15 +62,15 @@ pub struct SignUpRequest {
     pub email: String,
     pub display_name: String,
     pub browser: String,
-    /// The secret of the browser's present session, if it has one.
+    /// The secret of the browser's current session, if it has one.
     pub former: Option<String>,
 }
 
-/// The next step.
+/// The next step of a sign-up.
 pub enum SignUpStep {
-    /// The digits of the mail.
+    /// The person enters the digits of the mail.
     Code(StartedSignIn),
-    /// Nothing: the service cannot mail, and runs on somebody's own machine.
+    /// The person is signed in at once, because the service runs on a local machine without a mail server.
     SignedIn(NewSession),
 }
 
@@ -78,7 +78,7 @@ impl Capability for SignUp {
     const NAME: &'static str = "sign_up";
     const INVALID_INPUT: InvalidInput = CreateAccount::INVALID_INPUT;
     type Service = Accounts;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = SignUpRequest;
     type Output = SignUpStep;
 

@@ -1,7 +1,7 @@
 use super::attempt::{StartedSignIn, start};
 use super::known_browser::{KnownBrowser, KnownBrowsers};
 use super::proof::Proof;
-use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::capability::Capability;
 use crate::accounts::service::Accounts;
 use crate::clock::Clock;
@@ -28,14 +28,14 @@ pub struct SignInRequest {
     pub email: String,
     /// The cookie that identifies a browser that has signed in before.
     pub known_browser: Option<String>,
-    /// The secret of the browser's present session, if it has one.
+    /// The secret of the browser's current session, if it has one.
     pub former: Option<String>,
 }
 
 impl Capability for StartSignIn {
     const NAME: &'static str = "start_sign_in";
     type Service = Accounts;
-    type Access = Presented;
+    type Access = UncheckedCredentials;
     type Input = SignInRequest;
     type Output = StartedSignIn;
 

@@ -17,10 +17,10 @@ use crate::accounts::store;
 use crate::accounts::tool::Tool;
 use crate::clock::Clock;
 use crate::error::{Error, Result, missing_field};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::infra::secret_hash::secret_hash;
-use crate::once;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -37,7 +37,7 @@ impl From<Account> for Confirmed {
     }
 }
 
-/// Confirms by the link. Idempotent.
+/// Confirms the address with the token of a link. Idempotent.
 pub async fn confirm_by_link(pool: &PgPool, clock: &Clock, token: &str) -> Result<Account> {
     let now = clock.now();
     let mut transaction = pool.begin().await?;
@@ -48,7 +48,7 @@ pub async fn confirm_by_link(pool: &PgPool, clock: &Clock, token: &str) -> Resul
     account.ok_or(Error::VerificationLinkNotFound)
 }
 
-/// Finds the account that the link would confirm, without any effect.
+/// Finds the account that the link would confirm, without side effects.
 pub async fn find_link_account(pool: &PgPool, clock: &Clock, token: &str) -> Result<Account> {
     let mut connection = pool.acquire().await?;
     let account_id = valid_link(&mut connection, clock.now(), token).await?;
@@ -148,7 +148,7 @@ impl Capability for ConfirmByCode {
         };
         let key = first_key(&mut transaction, now, &account, signup_token).await?;
         let confirmed = confirmation(&account, false, key);
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &confirmed).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(200), &confirmed).await?;
         transaction.commit().await?;
         Ok(confirmed)
     }

@@ -33,10 +33,10 @@ use super::sign_in::store as sign_ins;
 use super::store::{self, NewAccount};
 use super::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Outbox, Retry};
-use crate::once;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -178,7 +178,7 @@ impl Capability for CreateAccount {
             account_id,
         };
         let status = mail.is_none().then_some(201);
-        once::keep(&infra.answer_encryptor, &mut transaction, status, &opened).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, status, &opened).await?;
         transaction.commit().await?;
 
         let account_id = &opened.account_id;
@@ -246,8 +246,8 @@ async fn insert(
     store::insert_account(connection, &new).await
 }
 
-/// Takes an unvouched `external_user_id` from the account that claims it, confirmed or not, for the
-/// operator's new one: an operator knows its users, a public sign-up only claims an id.
+/// Removes an unverified `external_user_id` from the account that claims it, confirmed or not, for the
+/// operator's new account. An operator knows its users, whereas a public sign-up only claims an id.
 async fn take_claimed_id(
     connection: &mut PgConnection,
     external_user_id: &str,
@@ -286,7 +286,7 @@ async fn mail_or_undo(
     Ok(())
 }
 
-/// Deletes the account, its mail and its counts; returns `false` when another attempt is sending the mail.
+/// Deletes the account, its mail and its rate-limit counts; `false` when another attempt is sending the mail.
 async fn undo_signup(
     pool: &PgPool,
     outbox: &Outbox,
@@ -301,7 +301,7 @@ async fn undo_signup(
     store::erasure::delete_account(&mut transaction, account_id).await?;
     end_code_pause(&mut transaction, email).await?;
     mailbox::give_back(&mut transaction, email).await?;
-    once::take_back(&mut transaction).await?;
+    idempotency::take_back(&mut transaction).await?;
     transaction.commit().await?;
     Ok(true)
 }

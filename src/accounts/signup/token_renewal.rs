@@ -13,9 +13,9 @@ use crate::accounts::tool::Tool;
 use crate::accounts::{events, store};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, missing_field};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-use crate::once;
 use crate::types::email::Email;
 use crate::types::text::present;
 
@@ -102,7 +102,7 @@ impl Capability for RenewSignupToken {
             signup_token: token.expose().to_owned(),
             expires_at: Timestamp(token.expires_at),
         };
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &renewed).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(200), &renewed).await?;
         transaction.commit().await?;
         tracing::info!(%account_id, ended_keys = ended, "signup token renewed");
         Ok(renewed)

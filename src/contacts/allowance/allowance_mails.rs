@@ -51,7 +51,7 @@ async fn notify(
     account_id: &AccountId,
     month: NaiveDate,
 ) -> Result<Option<Attempt>> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let now = infra.clock.now();

@@ -49,7 +49,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
 }
 
 async fn notify(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let now = infra.clock.now();

@@ -21,10 +21,10 @@ use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
+use crate::idempotency;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::infra::limits::per_account::AccountLimit;
-use crate::once;
 use crate::pixels::lock_pixel;
 use crate::pixels::setup::{find_by_id, find_for};
 use crate::types::ids::{PixelId, PixelParam};
@@ -93,7 +93,7 @@ pub async fn store_contacts(
         invalidation.add_account(&owner.account_id);
     }
     let answer = Stored { pixel_id, stored, refused };
-    once::keep(&infra.answer_encryptor, &mut transaction, Some(200), &answer).await?;
+    idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(200), &answer).await?;
     infra.changes.commit(transaction, &invalidation).await?;
     if is_wanted {
         infra.events.wake();
@@ -118,7 +118,7 @@ struct ContactEvents<'a> {
 }
 
 impl ContactEvents<'_> {
-    /// Writes the events; `false` when nobody subscribes to them.
+    /// Writes the events; `false` if they have no subscribers.
     async fn write_rows(
         &self,
         connection: &mut PgConnection,

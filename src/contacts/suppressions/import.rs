@@ -21,8 +21,8 @@ use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::tool::Tool;
 use crate::clock::Clock;
 use crate::error::{BODY, Error, FieldError, Result};
+use crate::idempotency;
 use crate::infra::Infra;
-use crate::once;
 use crate::types::ids::id_param::IdParam;
 use crate::types::ids::{AccountId, uuid_v7};
 
@@ -58,16 +58,16 @@ impl Capability for ImportSuppressions {
 
     async fn run(infra: &Infra, caller: Caller, list: List) -> Result<OpenedImport> {
         let import_id = match open(&infra.pool, &infra.clock, caller.account_id()).await {
-            // A list that was taken before is answered again.
-            Err(Error::ImportAllowanceReached) if once::has_key() => {
-                once::open(&hash_of(list).await?).await?;
+            // A repeated request for an accepted list gets the first answer.
+            Err(Error::ImportAllowanceReached) if idempotency::has_key() => {
+                idempotency::open(&hash_of(list).await?).await?;
                 return Err(Error::ImportAllowanceReached);
             }
             opened => opened?,
         };
         let stored = async {
             let hash = store_all(&infra.pool, import_id, list).await?;
-            once::open(&hash).await
+            idempotency::open(&hash).await
         };
         if let Err(error) = stored.await {
             let mut connection = infra.pool.acquire().await?;
@@ -80,14 +80,14 @@ impl Capability for ImportSuppressions {
     }
 }
 
-/// Lets the list be applied. If this fails, the list is deleted later, like an upload that was broken off.
+/// Marks the list as ready to be applied. If this fails, it is deleted later, like an interrupted upload.
 async fn complete(infra: &Infra, caller: &Caller, opened: &OpenedImport) -> Result<()> {
     let (now, account_id) = (infra.clock.now(), caller.account_id());
     let (kind, subject) = (ActivityKind::SuppressionsImported, opened.import_id.to_string());
     let mut transaction = infra.pool.begin().await?;
     store::update_uploaded(&mut transaction, opened.import_id).await?;
     caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
-    once::keep(&infra.answer_encryptor, &mut transaction, Some(202), opened).await?;
+    idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(202), opened).await?;
     transaction.commit().await?;
     Ok(())
 }
@@ -109,7 +109,7 @@ async fn open(pool: &PgPool, clock: &Clock, account_id: &AccountId) -> Result<Uu
     Ok(import_id)
 }
 
-/// Stores the list, and returns its SHA-256. No connection is held while the sender takes their time.
+/// Stores the list, and returns its SHA-256. No connection is held while waiting for the sender.
 async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<[u8; 32]> {
     let (mut reader, mut position, mut hash) = (DigestReader::default(), 0, Sha256::new());
     let mut is_empty = true;

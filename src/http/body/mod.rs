@@ -14,15 +14,15 @@ use tokio::io::AsyncReadExt;
 use super::header_value::header_of;
 use super::problem;
 use crate::error::{BODY, Error, FieldError, Result};
-use crate::once;
+use crate::idempotency;
 use crate::types::json::bounds::Bounds;
 use crate::types::json::{bounds as json_shape, shape, strict as strict_json};
 
-/// The time limit for a body: Rocket has none.
+/// Timeout for reading a body, because Rocket has none.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const KIB: usize = 1024;
 const MOST_FIELDS: usize = 50;
-/// Maximum number of form fields. Without it a body of 64 KiB could contain thirty thousand.
+/// Maximum number of form fields. Without this limit, a body of 64 KiB could contain thirty thousand.
 const MOST_FORM_FIELDS: usize = 1_000;
 const LIKELY: usize = 64 * KIB;
 
@@ -41,7 +41,7 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
     }
 }
 
-/// Converts a result to a data guard's outcome. The caller gets its error as if a route had returned it.
+/// Converts a result to a data guard's outcome. The client receives an error as if a route had returned it.
 pub fn outcome<'r, T: FromData<'r, Error = ()>>(
     request: &Request<'_>,
     result: Result<T>,
@@ -57,10 +57,10 @@ pub fn outcome<'r, T: FromData<'r, Error = ()>>(
 }
 
 async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
-    // A client may announce more than it sends, so only a part is reserved.
+    // A client may announce a longer body than it sends, so the reserved memory is limited.
     let mut bytes = Vec::with_capacity(announced(request).unwrap_or(0).min(limit).min(LIKELY));
-    // One byte more shows that the body is too large. Rocket's `into_bytes` uses a buffer of 8 KiB,
-    // which dominates the cost of small bodies.
+    // Reads one byte more than the limit to detect a body that is too large. Rocket's `into_bytes`
+    // uses a buffer of 8 KiB, which dominates the cost of small bodies.
     let mut stream = data.open((limit + 1).bytes());
     read_on(&mut stream, &mut bytes, limit + 1).await?;
     if bytes.len() > limit {
@@ -73,7 +73,7 @@ pub fn announced(request: &Request<'_>) -> Option<usize> {
     header_of(request.headers(), "Content-Length").and_then(|len| len.parse().ok())
 }
 
-/// Reads until the body ends or `most` bytes are there, for at most 10 seconds.
+/// Reads until the body ends or `bytes` contains `most` bytes, for at most 10 seconds.
 pub async fn read_on(stream: &mut DataStream<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<()> {
     let room = most.saturating_sub(bytes.len()) as u64;
     let mut part = stream.take(room);
@@ -83,10 +83,10 @@ pub async fn read_on(stream: &mut DataStream<'_>, bytes: &mut Vec<u8>, most: usi
 }
 
 impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
-    /// The body, for guards that need more than the body.
+    /// Reads the body, for guards that also use other parts of the request.
     pub async fn read_from(request: &Request<'_>, data: Data<'_>) -> Result<Self> {
         let body = read(request, data, LIMIT_KIB * KIB).await?;
-        once::open(&body).await?;
+        idempotency::open(&body).await?;
         Ok(Self(body))
     }
 
@@ -100,7 +100,7 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
         self.read().map_err(Error::Validation)
     }
 
-    /// Adds fields that may be misspelt to the refusal of a `T`.
+    /// Adds fields of the body that may be misspelt fields of a `T` to a refusal.
     pub fn hint<T: DeserializeOwned>(&self, refusal: Error) -> Error {
         refusal.naming(self.misspelt::<T>())
     }

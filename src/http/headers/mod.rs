@@ -9,16 +9,16 @@ use rocket::{Data, Request, Response};
 use self::negotiation::Negotiation;
 use super::header_value::header_of;
 use super::request_id::{Arrival, RequestId};
-use crate::infra::limits::standing::Standing;
+use crate::infra::limits::limit_status::LimitStatus;
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// For JSON, scripts and pictures: opened directly, they load nothing.
+/// The policy for JSON, scripts and pictures, which load nothing when they are opened directly.
 const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// Pages that anybody can read who knows the address.
+/// Pages that anybody who knows the address can read.
 const SECRET_PAGES: &str = "/shared/";
 const FORM: &str = "x-www-form-urlencoded";
 /// RFC 6797: browsers use only https for this host and its subdomains for two years.
@@ -32,7 +32,7 @@ pub fn page_policy_with_forms_to(source: &str) -> String {
     PAGE_POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"))
 }
 
-/// A route's own headers, found in one pass, for the reason in [`header_of`].
+/// The headers that a route has set, found in one pass for speed (see [`header_of`]).
 #[derive(Default)]
 struct PresentHeaders {
     is_page: bool,
@@ -47,8 +47,8 @@ impl PresentHeaders {
         let mut present = Self::default();
         for header in headers.iter() {
             if header.name == "Content-Type" {
-                // The types are our own, so a part of the text is enough. Parsing would cost more
-                // than the rest.
+                // Only our own types occur, so comparing a part of the text is enough. Parsing would
+                // take longer than all the rest.
                 present.is_page = header.value.starts_with("text/html");
                 present.is_script = header.value.contains("/javascript");
             }
@@ -92,7 +92,7 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("x-request-id", id.as_str()));
         }
         if let Some(left) = Arrival::of(request).limits.get().filter(|left| !left.is_empty()) {
-            let (policy, limit) = Standing::headers(left);
+            let (policy, limit) = LimitStatus::headers(left);
             response.set_header(Header::new("RateLimit-Policy", policy));
             response.set_header(Header::new("RateLimit", limit));
         }
@@ -125,7 +125,7 @@ impl Fairing for CommonHeaders {
         } else if !present.is_script && !present.has_cache_control {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
-        // The page's policy applies to a script.
+        // A script is subject to the policy of the page that loads it.
         if !present.is_script && !present.has_policy {
             let policy = if present.is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
@@ -137,19 +137,19 @@ impl Fairing for CommonHeaders {
     }
 }
 
-/// Whether a page is one of those on which an app is connected. Apps open them in a window, of which
-/// they must see when it comes back.
+/// Whether a page is a step of connecting an app. Apps open these pages in a window, and must keep
+/// access to it in order to detect its return.
 fn leads_to_an_app(request: &Request<'_>) -> bool {
     let query = request.uri().query().map_or("", |query| query.as_str());
     request.uri().path().as_str() == "/oauth/authorize"
         || query.contains("next=%2Foauth%2Fauthorize%3F")
 }
 
-/// The longest prefix of a form in which Rocket looks for another method.
+/// The length of the longest prefix of a form in which Rocket looks for another method.
 const METHOD_FIELD: usize = "_method=delete".len();
 
-/// Prevents Rocket from replacing the method by a form's first field `_method`. Any page can make a
-/// browser post a form, which must stay a `POST`.
+/// Prevents Rocket from replacing the method with the first field `_method` of a form. Any page can
+/// make a browser post a form, which must remain a `POST`.
 async fn keep_method(request: &mut Request<'_>, data: &mut Data<'_>) {
     if request.method() == Method::Post {
         return;

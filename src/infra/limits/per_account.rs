@@ -1,20 +1,20 @@
-//! Limits per account on what its keys and members write, counted together wherever the calls come from.
+//! Limits per account on the writes of its keys and members, counted together for all client addresses.
 //! Every call that stores, sends or triggers anything counts against a bucket: [`AccountLimit::Writes`],
 //! unless it has another one.
 //!
 //! Counted per node, in memory:
 //!
-//! | limit | holds for | at once | then a second |
+//! | limit | applies to | burst | then per second |
 //! | --- | --- | --- | --- |
-//! | [`AccountLimit::Writes`] | every call that needs a key which may change something | 600 | 10 |
-//! | [`AccountLimit::Intake`] | storing contacts, up to 1,000 a call | 3,000 | 100 |
+//! | [`AccountLimit::Writes`] | every call that requires a scope which permits changes | 600 | 10 |
+//! | [`AccountLimit::Intake`] | storing contacts, up to 1,000 per call | 3,000 | 100 |
 //! | [`AccountLimit::Control`] | removing keys and members, and changing or erasing the account, for each key and member | 60 | 1 |
 //!
 //! [`AccountLimit::Control`] is counted per credential, so that a stolen key cannot exhaust the limit that its
 //! owner needs to revoke it.
 //!
-//! Publications have a bucket that all nodes share (`policies::configuration`). Accounts of plan
-//! `unlimited` are the operator's own and not counted. `RATE_LIMITS=off` switches these limits off.
+//! Publications have a bucket that all nodes share (`policies::configuration`). Accounts with the plan
+//! `unlimited` are the operator's own and are not counted. `RATE_LIMITS=off` disables these limits.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use std::time::Duration;
 use governor::Quota;
 use governor::clock::Clock as _;
 
+use super::limit_status::LimitStatus;
 use super::per_client::too_many;
-use super::standing::Standing;
 use super::steady_clock::SteadyClock;
 use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
@@ -43,13 +43,13 @@ const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 const NAMES: [&str; 3] = ["Writes", "Intake", "Control"];
 
 impl AccountLimit {
-    pub fn used_up(self) -> Standing {
+    pub fn used_up(self) -> LimitStatus {
         let (at_once, per_second) = FIGURES[self as usize];
-        Standing::used_up(NAMES[self as usize], at_once, Duration::from_secs(1) / per_second)
+        LimitStatus::used_up(NAMES[self as usize], at_once, Duration::from_secs(1) / per_second)
     }
 }
 
-/// The key of a bucket: an account, and the credential where each one has its own bucket.
+/// The key of a bucket: an account, and the credential if each credential has its own bucket.
 type Bucket = (AccountId, Option<String>);
 
 pub struct AccountLimits {
@@ -70,20 +70,20 @@ impl AccountLimits {
     }
 
     /// Takes a token from the bucket of the account, or of its key or member `credential`; fails
-    /// with `too many requests`.
+    /// with `too many requests` if the bucket is empty.
     pub fn admit(
         &self,
         limit: AccountLimit,
         account_id: &AccountId,
         credential: &impl ToString,
-    ) -> Result<Option<Standing>> {
+    ) -> Result<Option<LimitStatus>> {
         if !self.enabled {
             return Ok(None);
         }
         let credential = (limit == AccountLimit::Control).then(|| credential.to_string());
         self.limiters[limit as usize]
             .check_key(&(account_id.clone(), credential))
-            .map(|state| Some(Standing::new(NAMES[limit as usize], &state)))
+            .map(|state| Some(LimitStatus::new(NAMES[limit as usize], &state)))
             .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
     }
 

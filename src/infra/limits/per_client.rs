@@ -1,34 +1,34 @@
 //! Limits per client on requests that allow guessing or spam. They protect the service, its mail server and visitors.
 //!
 //! Counted per client address and per node, in memory. Each limit is a token bucket: a burst, then one more
-//! request per interval. Many people share an address (offices, mobile networks), so the figures are far
-//! above what an honest address needs. Beyond them: 429 `too many requests` with `Retry-After`.
+//! request per interval. Many people share an address (offices, mobile networks), so the limits are far
+//! above ordinary use. Further requests fail with 429 `too many requests` and `Retry-After`.
 //!
-//! An IPv6 client is counted by its /64, the size of a home network, and at ten times the figures by its /48,
-//! which anybody can rent.
+//! An IPv6 client is counted by its /64, the size of a home network, and with ten times the limits by its
+//! /48, which anybody can rent.
 //!
-//! | limit | holds for | at once | then one every |
+//! | limit | applies to | burst | then one every |
 //! | --- | --- | --- | --- |
 //! | [`Limit::Signups`] | opening accounts without an unlimited key | 50 | 20 s |
 //! | [`Limit::Codes`] | `confirm`, `signup-token`: six digits can be guessed | 30 | 5 s |
 //! | [`Limit::Mails`] | `resend-code`, `verification-email`, snippets by mail | 30 | 20 s |
 //! | [`Limit::KeyIssues`] | `POST /v1/api-keys` | 60 | 5 s |
-//! | [`Limit::BadKeys`] | API keys that fail, on every route (`accounts::keys::key_attempts`) | 60 | 2 s |
+//! | [`Limit::BadKeys`] | failed API keys, on every route (`accounts::keys::key_attempts`) | 60 | 2 s |
 //! | [`Limit::Demos`] | provisioning on the demo account | 20 | 30 s |
-//! | [`Limit::Checkouts`] | `checkout`, `portal`, `checkout/success`: each may ask the payment provider | 30 | 10 s |
-//! | [`Limit::Visits`] | what visitors' pages write: `record`, `fire`, `shown` | 600 | 250 ms |
-//! | [`Limit::Refusals`] | declines and withdrawals, when the one before is used up | 600 | 250 ms |
+//! | [`Limit::Checkouts`] | `checkout`, `portal`, `checkout/success`: each may call the payment provider | 30 | 10 s |
+//! | [`Limit::Visits`] | writes of visitors: `record`, `fire`, `shown` | 600 | 250 ms |
+//! | [`Limit::Refusals`] | declines and withdrawals, once [`Limit::Visits`] is used up | 600 | 250 ms |
 //! | [`Limit::Histories`] | `history`, `erasure-requests/history`: each reads up to 200 receipts, or 20 requests | 120 | 1 s |
-//! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
-//! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
-//! | [`Limit::SharedPages`] | `/shared/…`: each counts a site's choices, twice | 120 | 1 s |
-//! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, failed exchanges | 120 | 2 s |
+//! | [`Limit::ErasureRequests`] | erasure requests of visitors | 20 | 30 s |
+//! | [`Limit::LogReads`] | reads of the public log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
+//! | [`Limit::SharedPages`] | `/shared/…`: each page counts a site's choices twice | 120 | 1 s |
+//! | [`Limit::AppRequests`] | `/oauth/…`: registrations, fetches of apps' documents, failed exchanges | 120 | 2 s |
 //! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a recently valid key | 600 | 50 ms |
 //!
 //! The limits per pixel are in `infra::limits::per_pixel`.
 //!
-//! `RATE_LIMITS=off` switches off these limits only: the limits documented in the interface (pauses between
-//! mails, wrong codes, allowances) belong to their features.
+//! `RATE_LIMITS=off` disables rate limits only: the limits documented in the interface (pauses between
+//! mails, wrong codes, allowances) belong to their features and stay in force.
 //!
 //! The client is the peer, or the address in `CLIENT_IP_HEADER`: behind a proxy without that setting, all
 //! clients share one bucket.
@@ -40,7 +40,7 @@ use governor::Quota;
 use governor::clock::Clock as _;
 
 use super::client_net::{ClientNet, Net};
-use super::standing::Standing;
+use super::limit_status::LimitStatus;
 use super::steady_clock::SteadyClock;
 use super::sweeping::{self, Limiter, sweep};
 use crate::clock::Clock;
@@ -90,9 +90,9 @@ limits! {
 }
 
 impl Limit {
-    pub fn used_up(self) -> Standing {
+    pub fn used_up(self) -> LimitStatus {
         let Figures { at_once, then_one_every } = FIGURES[self as usize];
-        Standing::used_up(NAMES[self as usize], at_once, then_one_every)
+        LimitStatus::used_up(NAMES[self as usize], at_once, then_one_every)
     }
 }
 
@@ -148,8 +148,8 @@ impl RateLimits {
         self.take(limit, client).map(|_| ())
     }
 
-    /// As [`RateLimits::admit`], and says what is left in the narrowest bucket.
-    pub fn take(&self, limit: Limit, client: &ClientNet) -> Result<Option<Standing>, Exceeded> {
+    /// Like [`RateLimits::admit`], and returns the standing of the bucket of the smallest network.
+    pub fn take(&self, limit: Limit, client: &ClientNet) -> Result<Option<LimitStatus>, Exceeded> {
         if !self.enabled {
             return Ok(None);
         }
@@ -159,7 +159,7 @@ impl RateLimits {
                 .of(net)
                 .check_key(&net)
                 .map_err(|until| Exceeded { net, wait: until.wait_time_from(self.clock.now()) })?;
-            narrowest.get_or_insert_with(|| Standing::new(NAMES[limit as usize], &state));
+            narrowest.get_or_insert_with(|| LimitStatus::new(NAMES[limit as usize], &state));
         }
         Ok(narrowest)
     }
@@ -194,7 +194,7 @@ impl<'r> Client<'r> {
         self.limits.admit(limit, &self.net)
     }
 
-    pub fn take(&self, limit: Limit) -> Result<Option<Standing>, Exceeded> {
+    pub fn take(&self, limit: Limit) -> Result<Option<LimitStatus>, Exceeded> {
         self.limits.take(limit, &self.net)
     }
 
@@ -284,7 +284,7 @@ mod tests {
         }
         limits.sweep();
         assert_eq!(limits.rows[Limit::Signups as usize].near.len(), 250);
-        // One period to fill up, and one more for which the library keeps it.
+        // One period until the bucket is full, and one more for which the library keeps it.
         clock.advance(Duration::seconds(40));
         limits.sweep();
         assert_eq!(limits.rows[Limit::Signups as usize].near.len(), 0);

@@ -23,14 +23,14 @@ use log::LogMetrics;
 use pools::Pools;
 pub use requests::{RequestMetrics, RouteMetrics};
 
-/// One counter for each word of a fixed list. Any other word counts as `other`, so that no foreign
-/// text becomes a label.
+/// One counter for each word of a fixed list. Any other word counts as `other`, so that text of
+/// requests never becomes a label.
 #[derive(Clone, Debug)]
-pub struct Tally(Vec<(&'static str, Counter)>);
+pub struct LabelledCounters(Vec<(&'static str, Counter)>);
 
 const OTHER: &str = "other";
 
-impl Tally {
+impl LabelledCounters {
     fn new(counter_of: impl Fn(&'static str) -> Counter, words: &[&'static str]) -> Self {
         let words = words.iter().copied().chain([OTHER]);
         Self(words.map(|word| (word, counter_of(word))).collect())
@@ -62,10 +62,10 @@ impl CacheMetrics {
 
 #[derive(Clone, Debug)]
 pub struct MailMetrics {
-    confirmation: Tally,
-    code: Tally,
-    snippet: Tally,
-    notice: Tally,
+    confirmation: LabelledCounters,
+    code: LabelledCounters,
+    snippet: LabelledCounters,
+    notice: LabelledCounters,
 }
 
 impl MailMetrics {
@@ -82,7 +82,7 @@ impl MailMetrics {
 
 #[derive(Clone, Debug, Default)]
 pub struct OutboxMetrics {
-    /// Pending mails of all nodes, as last counted by this one.
+    /// Pending mails of all nodes, as last counted by this node.
     pub waiting: Gauge,
     /// Mails that this node gave up on.
     pub given_up: Counter,
@@ -96,9 +96,9 @@ pub struct ReceiptMetrics {
     pub refused: Counter,
     /// Receipts per commit.
     pub batch: Histogram,
-    /// From taking a batch to the replies.
+    /// Duration from taking a batch to the replies.
     pub commit: Histogram,
-    /// From the replies until the erasure locks are released and the endpoints notified, on a cluster.
+    /// Duration from the replies until the erasure locks are released and the endpoints notified, on a cluster.
     pub settling: Histogram,
 }
 
@@ -107,26 +107,26 @@ pub struct Metrics {
     registry: Registry,
     pub requests: RequestMetrics,
     pub receipts: ReceiptMetrics,
-    /// Visitors' choices: stored by their state, or not counted.
-    pub choices: Tally,
+    /// Visitors' choices by state, or by the reason why they were not stored.
+    pub choices: LabelledCounters,
     /// Consent checks by reason.
-    pub checks: Tally,
-    pub install_checks: Tally,
+    pub checks: LabelledCounters,
+    pub install_checks: LabelledCounters,
     /// Webhook delivery attempts by result.
-    pub webhooks: Tally,
+    pub webhooks: LabelledCounters,
     pub mails: MailMetrics,
     pub outbox: OutboxMetrics,
     pub log: LogMetrics,
-    /// The configurations served to visitors.
+    /// Cache of the configurations that are served to visitors.
     pub sites: CacheMetrics,
-    /// The pauses of accounts.
+    /// Cache of the pauses of accounts.
     pub pauses: CacheMetrics,
-    /// The webhook subscribers of an account.
+    /// Cache of the webhook subscribers of accounts.
     pub subscribers: CacheMetrics,
     pub scripts: CacheMetrics,
     /// Whether this node receives the other nodes' change notifications: 1 or 0.
     pub listening: Gauge,
-    /// Delayed requests of visitors.
+    /// Requests of visitors that the account rate delayed.
     pub paced: Counter,
     /// Requests whose `CLIENT_IP_HEADER` contains no valid address.
     pub unread_addresses: Counter,
@@ -135,7 +135,7 @@ pub struct Metrics {
 const MAIL_RESULTS: &[&str] = &["sent", "skipped", "unanswered", "failed"];
 
 impl Metrics {
-    /// Pass `read_pool` only if it is a different database.
+    /// `read_pool` is the pool of the replica; `None` without one.
     pub fn new(pool: PgPool, read_pool: Option<PgPool>) -> Self {
         let mut registry = Registry::with_prefix("assent");
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -157,7 +157,10 @@ impl Metrics {
         };
         let mails_of = |mail| {
             let counter = |result| [("mail", mail), ("result", result)];
-            Tally::new(|result| mails.get_or_create_owned(&counter(result)), MAIL_RESULTS)
+            LabelledCounters::new(
+                |result| mails.get_or_create_owned(&counter(result)),
+                MAIL_RESULTS,
+            )
         };
         let listening = Gauge::default();
         let help = "Whether this node hears of the other nodes' changes";
@@ -173,19 +176,19 @@ impl Metrics {
         Self {
             requests,
             receipts,
-            choices: Tally::new(
+            choices: LabelledCounters::new(
                 |kind| choices.get_or_create_owned(&[("kind", kind)]),
                 &["accepted", "declined", "withdrawn", "ignored", "site_mismatch", "limited"],
             ),
-            checks: Tally::new(
+            checks: LabelledCounters::new(
                 |reason| checks.get_or_create_owned(&[("reason", reason)]),
                 CHECK_REASONS,
             ),
-            install_checks: Tally::new(
+            install_checks: LabelledCounters::new(
                 |finding| installs.get_or_create_owned(&[("finding", finding)]),
                 &["present", "absent", "failed"],
             ),
-            webhooks: Tally::new(
+            webhooks: LabelledCounters::new(
                 |result| webhooks.get_or_create_owned(&[("result", result)]),
                 &["delivered", "refused", "unanswered", "unmade", "not_needed"],
             ),

@@ -132,7 +132,7 @@ impl Outbox {
         draft: Result<impl Into<Draft>>,
         retry: Retry,
     ) -> Attempt {
-        let _last_work = self.shutdown.hold();
+        let _last_work = self.shutdown.delay();
         // Another node may have claimed the mail while it was being rendered.
         if self.clock.now() >= mail.claimed_until {
             return Attempt::Waiting;

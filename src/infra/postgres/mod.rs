@@ -1,5 +1,5 @@
+pub mod dedicated_connection;
 pub mod embedded;
-pub mod kept_connection;
 pub mod server_watch;
 mod settings;
 mod sockets;
@@ -19,7 +19,7 @@ use settings::set_up;
 use timeouts::{ACQUIRE_TIMEOUT, STATEMENT_TIMEOUT, TRUSTED};
 use write_probe::WriteProbe;
 
-/// With the connections outside the pool a node has 20, and briefly one more. PostgreSQL's default is 100.
+/// With those outside the pool, a node has 20 connections, and briefly 21. PostgreSQL permits 100 by default.
 const MAX_CONNECTIONS: u32 = 17;
 
 #[derive(Clone)]
@@ -110,7 +110,7 @@ pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
 
 pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
-    // Building an index may take any time, and so may another node that migrates first.
+    // Building an index, or waiting for another node that migrates first, may take any time.
     raw_sql("SET statement_timeout = 0").execute(&mut *connection).await?;
     let is_distributed =
         sqlx::query_scalar!("SELECT to_regclass('pg_dist_partition') IS NOT NULL AS \"is!\"")
@@ -121,15 +121,15 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
         false => migrations,
     };
     let migrated = migrations.set_ignore_missing(true).run(&mut *connection).await;
-    // Not returned to the pool: its time limit was removed.
+    // The connection is not returned to the pool, because its statement timeout was removed.
     connection.close().await?;
     migrated
 }
 
-/// The form of a migration for distributed tables (docs/cluster.md). A query that changes such a
-/// table is sent to every machine unchanged, and a query of several statements is refused; in a
-/// block each statement is a query of its own. They run sequentially, because any statement after a
-/// parallel change of several shards is refused as well.
+/// The form of a migration for distributed tables (docs/cluster.md). Citus sends a query that changes
+/// such a table to every machine unchanged, and refuses a query of several statements; in a `DO` block
+/// each statement is a separate query. Shards are changed sequentially, because Citus refuses any
+/// statement after a parallel change of several shards.
 fn in_one_statement(migration: &Migration) -> Migration {
     let sql = format!(
         "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';

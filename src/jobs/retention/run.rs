@@ -11,16 +11,16 @@ use crate::contacts::suppressions::delete_imports;
 use crate::contacts::withdrawal::erase_withdrawn;
 use crate::erasure::delete_closed_requests;
 use crate::error::Result;
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::shutdown::Shutdown;
 use crate::oauth;
-use crate::once;
 use crate::pixels::unused;
 use crate::sharing;
 use crate::silence::delete_reports;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
-/// Rows per statement: some tens of milliseconds, so that no lock is held for long.
+/// Rows per statement, which takes some tens of milliseconds, so that no lock is held for long.
 const BATCH: i64 = 5_000;
 /// Pause between two batches, to let other work proceed.
 const BATCH_PAUSE: RealTime = RealTime::from_millis(10);
@@ -71,14 +71,14 @@ struct Deleted {
 
 pub async fn run_once(infra: &Infra) -> Result<()> {
     if delete(infra).await? {
-        // No connection is held while mailing owners; two nodes never mail the same one.
+        // No connection is held while owners are mailed. Two nodes never mail the same owner.
         unused::end_unused(infra).await?;
     }
     Ok(())
 }
 
 /// Deletes expired data; `false` if another node is doing so. The lock is released with its transaction, even
-/// if this node dies; the batches commit on a connection of their own.
+/// if this node dies; the batches are committed on another connection.
 async fn delete(infra: &Infra) -> Result<bool> {
     let mut lock = infra.pool.begin().await?;
     if !store::take_lock(&mut lock).await? {
@@ -100,7 +100,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         code_requests: in_batches!(sweep, |on| {
             store::delete_code_requests(on, cutoffs.code_requests, BATCH)
         }),
-        idempotency_keys: in_batches!(sweep, |on| once::delete_expired(on, now, BATCH)),
+        idempotency_keys: in_batches!(sweep, |on| idempotency::delete_expired(on, now, BATCH)),
         mailboxes: in_batches!(sweep, |on| store::delete_mailboxes(on, now, BATCH)),
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
@@ -146,7 +146,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The connection for another statement; `None` once the service is shutting down.
+    /// The connection for the next statement; `None` once the service is shutting down.
     fn connection(&mut self) -> Option<&mut PgConnection> {
         (!self.shutdown.has_begun()).then_some(&mut *self.connection)
     }

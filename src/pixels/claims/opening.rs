@@ -11,9 +11,9 @@ use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::secret_hash::secret_hash;
-use crate::once;
 use crate::pixels::input::{OfClaim, PixelRequest};
 use crate::pixels::snippets::snippet;
 use crate::pixels::store;
@@ -105,7 +105,7 @@ impl Capability for ClaimHost {
             pixel_id,
             expires_at: Timestamp(expires_at),
         };
-        once::keep(&infra.answer_encryptor, &mut transaction, Some(201), &opened).await?;
+        idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &opened).await?;
         transaction.commit().await?;
         let (account_id, pixel_id) = (&owner.account_id, &opened.pixel_id);
         tracing::info!(%account_id, %pixel_id, "host claimed");

@@ -80,7 +80,7 @@ async fn check(infra: &Infra, claim: &ClaimedCheck) -> Result<()> {
     };
     let Some(pixel) = pixel else { return Ok(()) };
     let check = check_page(infra, &pixel).await?;
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     if let Some(mail) = settle(infra, claim, &pixel, &check).await? {
         let rendered = notices::vanished(infra, &mail).await;
         infra.outbox.deliver(&mail, rendered).await?;

@@ -97,7 +97,7 @@ pub fn all_of_group(seed: &Hash, number: usize, leaves: &[PositionedLeaf]) -> Ve
 
 /// The inclusion path of a leaf.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct InclusionPath {
     pub index: u64,
     pub size: u64,
     /// From the leaf upwards.
@@ -106,13 +106,18 @@ pub struct Way {
 
 /// The inclusion path of a leaf, from its group and the hashes of all groups; `None` if it is not in the
 /// group.
-pub fn way_of(leaf: &Hash, seed: &Hash, tops: &[Hash], group: &[PositionedLeaf]) -> Option<Way> {
+pub fn inclusion_path(
+    leaf: &Hash,
+    seed: &Hash,
+    tops: &[Hash],
+    group: &[PositionedLeaf],
+) -> Option<InclusionPath> {
     let number = group_of(leaf, tops.len());
     let (position, _) = group.iter().find(|(_, found)| found == leaf)?;
     let mut path = path_in(&all_of_group(seed, number, group), usize::from(*position));
     path.extend(path_in(tops, number));
     let index = number * GROUP_SIZE + usize::from(*position);
-    Some(Way { index: index as u64, size: (tops.len() * GROUP_SIZE) as u64, path })
+    Some(InclusionPath { index: index as u64, size: (tops.len() * GROUP_SIZE) as u64, path })
 }
 
 /// The inclusion path of a hash in a complete tree; the number of hashes is a power of two.
@@ -169,7 +174,7 @@ mod tests {
             for leaf in &leaves {
                 let group = &epoch.groups[group_of(leaf, epoch.groups.len())];
                 let group = from_bytes(&to_bytes(group));
-                let way = way_of(leaf, &epoch.seed, &tops, &group).unwrap();
+                let way = inclusion_path(leaf, &epoch.seed, &tops, &group).unwrap();
                 let root = root_of_inclusion(*leaf, way.index, way.size, &way.path);
                 assert_eq!(root, Some(hashes::complete(&tops)), "{count}");
                 indexes.push(way.index);
@@ -179,7 +184,7 @@ mod tests {
             assert_eq!(indexes.len(), leaves.len());
             let other = hashes::leaf(b"other");
             let group = &epoch.groups[group_of(&other, epoch.groups.len())];
-            assert_eq!(way_of(&other, &epoch.seed, &tops, group), None);
+            assert_eq!(inclusion_path(&other, &epoch.seed, &tops, group), None);
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::lookup::{BATCH, Lookup};
 use crate::error::{Error, Result};
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::{KeptConnection, TIMEOUT};
+use crate::infra::postgres::dedicated_connection::{DedicatedConnection, TIMEOUT};
 use crate::infra::supervise::supervise;
 use crate::receipts::storage::ReceiptStorage;
 use crate::receipts::store::latest::{LatestConsent, Question};
@@ -44,14 +44,14 @@ impl ConsentReader {
         for _ in 0..READERS {
             let (database, tasks, storage) = (database.clone(), tasks.clone(), storage.clone());
             supervise(move || {
-                read_batches(KeptConnection::new(&database), tasks.clone(), storage.clone())
+                read_batches(DedicatedConnection::new(&database), tasks.clone(), storage.clone())
             });
         }
         Self { queue }
     }
 
-    /// The visitor's latest receipt with the pixel's current settings, both as of now or slightly later.
-    /// Fails if the queue is full.
+    /// Returns the visitor's latest receipt and the pixel's current settings, both read after the call has begun.
+    /// Fails if the queue is full or no reader answers in time.
     pub async fn find(
         &self,
         pixel: PixelRef,
@@ -77,7 +77,7 @@ impl ConsentReader {
 }
 
 async fn read_batches(
-    mut connection: KeptConnection,
+    mut connection: DedicatedConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
     storage: Arc<dyn ReceiptStorage>,
 ) {

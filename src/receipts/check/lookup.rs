@@ -1,7 +1,7 @@
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
+use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection};
 use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
 
 pub const BATCH: usize = 500;
@@ -20,7 +20,7 @@ impl AsRef<Question> for Lookup {
 }
 
 /// Reads the latest receipts, and replies.
-pub async fn find_latest(connection: &mut KeptConnection, batch: Vec<Lookup>) {
+pub async fn find_latest(connection: &mut DedicatedConnection, batch: Vec<Lookup>) {
     let reading = async |live: &mut LiveConnection| list_latest(&mut live.connection, &batch).await;
     let found = connection.run(reading).await;
     reply_all(batch.into_iter().map(|lookup| lookup.reply), found);

@@ -1,12 +1,11 @@
-//! Caches alias → pixel id. Entries may be up to 60 s stale. A name is a pixel's id or an earlier id of
-//! it, and may be transferred to another pixel. The cache only decides which shard looks the name up
-//! again.
+//! Caches alias → pixel id. Entries may be up to 60 s stale. A name is a pixel's id or an alias, and an alias may be
+//! reassigned to another pixel. The cache only selects the shard, whose task resolves the name again.
 
 use std::time::Duration;
 
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::infra::postgres::dedicated_connection::LiveConnection;
 use crate::receipts::store::named_pixels::list_named;
 use crate::types::ids::PixelId;
 

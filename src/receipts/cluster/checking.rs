@@ -1,7 +1,6 @@
-//! Lookups of latest receipts on a cluster: each lookup is queued for the shard of its pixel, whose task reads
-//! it. Aliases are resolved by the task of the shard too, so the lookups of a shard share that statement as
-//! well. A large statement costs little more than a small one, so the lookups of a busy shard wait one to two
-//! milliseconds for each other.
+//! Lookups of latest receipts on a cluster: each lookup is queued for the shard of its pixel, whose task reads the
+//! receipts in batches. The task also resolves the aliases of a batch, with one more statement. A large batch costs
+//! little more than a small one, so a busy shard waits one to two milliseconds to fill it.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use super::shard_queues::{Batches, ShardQueues};
 use super::shards::Shards;
 use crate::error::Error;
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
+use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection};
 use crate::receipts::check::lookup::{BATCH, Lookup, Reply, refuse_all, reply_all};
 use crate::receipts::store::latest_of_pixels::{NamedQuestion, list_latest};
 use crate::receipts::store::named_pixels::list_named;
@@ -21,7 +20,7 @@ use crate::types::ids::PixelId;
 /// Batch size for which the lookups of a busy shard wait briefly (measured: bench/cluster.md).
 const ENOUGH: usize = 16;
 
-/// A lookup routed to the shard of the cached pixel of its name.
+/// A lookup, queued for the shard of the pixel that the cache has for its name.
 struct Routed {
     lookup: Lookup,
     cached: PixelId,
@@ -60,7 +59,7 @@ impl LookupRouter {
     /// Queues each lookup for the shard of its pixel.
     pub async fn route(
         &self,
-        connection: &mut KeptConnection,
+        connection: &mut DedicatedConnection,
         shards: &Shards,
         batch: Vec<Lookup>,
     ) {
@@ -85,7 +84,7 @@ impl LookupRouter {
 
 /// Resolves the names in a shard's lookups, and replies.
 async fn find_routed(
-    connection: &mut KeptConnection,
+    connection: &mut DedicatedConnection,
     aliases: &AliasCache,
     mut batch: Vec<Routed>,
 ) {
@@ -118,8 +117,8 @@ async fn find_routed(
     if !here.is_empty() {
         find_resolved(connection, here).await;
     }
-    // The name now belongs to another pixel, which may be in another shard. It is looked up there in a
-    // statement without other pixels.
+    // These names now belong to other pixels, which may be in other shards, so each pixel is read with a statement
+    // of its own.
     for mut moved in elsewhere.into_values() {
         moved.retain(|resolved| !resolved.reply.is_closed());
         if !moved.is_empty() {
@@ -129,7 +128,7 @@ async fn find_routed(
 }
 
 /// Reads the latest receipts for pixels of one shard, and replies.
-async fn find_resolved(connection: &mut KeptConnection, batch: Vec<Resolved>) {
+async fn find_resolved(connection: &mut DedicatedConnection, batch: Vec<Resolved>) {
     let reading = async |live: &mut LiveConnection| list_latest(&mut live.connection, &batch).await;
     let found = connection.run(reading).await;
     reply_all(batch.into_iter().map(|resolved| resolved.reply), found);

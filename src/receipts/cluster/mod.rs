@@ -1,6 +1,5 @@
-//! Receipts in tables that are distributed over several machines (docs/scaling.md). Every shard has a queue
-//! and a connection of its own ([`shard_queues`]). Its statements concern only pixels of that shard
-//! ([`store`]).
+//! Receipts in tables that are distributed over several machines (docs/scaling.md). Every shard has its own queue
+//! and connection ([`shard_queues`]), and every statement concerns pixels of one shard only ([`store`]).
 
 mod alias_cache;
 mod checking;
@@ -23,7 +22,7 @@ use super::store::shown::ShownOn;
 use crate::error::Result;
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::dedicated_connection::DedicatedConnection;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// The storage of a node. It detects whether the tables are distributed, and otherwise uses
@@ -53,7 +52,7 @@ impl Cluster {
 impl ReceiptStorage for Cluster {
     fn record<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Job>,
     ) -> BoxFuture<'a, ()> {
         let recording = async move {
@@ -68,7 +67,7 @@ impl ReceiptStorage for Cluster {
 
     fn find<'a>(
         &'a self,
-        connection: &'a mut KeptConnection,
+        connection: &'a mut DedicatedConnection,
         batch: Vec<Lookup>,
     ) -> BoxFuture<'a, ()> {
         let finding = async move {

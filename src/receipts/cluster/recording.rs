@@ -14,7 +14,7 @@ use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
+use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection, TIMEOUT};
 use crate::receipts::record::writing::{BATCH, BUSY, Job, PlainStatements, Statements, Writer};
 
 /// Distributes choices to the queues of their shards.
@@ -40,7 +40,12 @@ impl ChoiceRouter {
     }
 
     /// Queues each choice for the shard of its pixel.
-    pub async fn route(&self, connection: &mut KeptConnection, shards: &Shards, batch: Vec<Job>) {
+    pub async fn route(
+        &self,
+        connection: &mut DedicatedConnection,
+        shards: &Shards,
+        batch: Vec<Job>,
+    ) {
         let pixel_ids = batch.iter().map(|job| job.pixel_id().as_str()).collect::<Vec<_>>();
         match connection.run(async |live| shards.of(live, &pixel_ids).await).await {
             Ok(shard_ids) => {
@@ -57,7 +62,7 @@ impl ChoiceRouter {
 
 #[derive(Clone)]
 struct ShardStatements {
-    /// For the events of endpoints, which are stored on the coordinator.
+    /// Connections to the coordinator, which stores the events for endpoints.
     pool: PgPool,
     metrics: ReceiptMetrics,
 }
@@ -83,7 +88,7 @@ impl Statements for ShardStatements {
     }
 
     /// Releases the locks for account erasure and makes events due.
-    async fn settle(&self, connection: &mut KeptConnection, pending_events: PendingEvents) {
+    async fn settle(&self, connection: &mut DedicatedConnection, pending_events: PendingEvents) {
         let begun = Instant::now();
         let releasing =
             async |live: &mut LiveConnection| recording::release_locks(&mut live.connection).await;

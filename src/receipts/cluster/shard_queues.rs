@@ -1,6 +1,6 @@
-//! Work queues per shard on a cluster. On a cluster a statement concerns one shard ([`super::shards`]) and
-//! waits for its machine. Every shard has a task with a queue and a connection of its own: so receipts of a
-//! pixel keep their order, and a slow or unavailable shard delays only its own queue.
+//! Work queues per shard on a cluster, where a statement concerns one shard ([`super::shards`]) and waits for
+//! its machine. Every shard has a task with its own queue and connection, so receipts of a pixel keep their
+//! order, and a slow or unavailable shard delays only its own queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as Latch, PoisonError};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::shards::ShardId;
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::dedicated_connection::DedicatedConnection;
 use crate::infra::supervise::supervise;
 
 const QUEUE: usize = 2_000;
@@ -42,7 +42,7 @@ impl<J: Send + 'static> ShardQueues<J> {
     /// dropped.
     pub fn new<W>(database: &Database, batches: Batches, work: W) -> Self
     where
-        W: for<'a> Fn(&'a mut KeptConnection, Vec<J>) -> BoxFuture<'a, ()>,
+        W: for<'a> Fn(&'a mut DedicatedConnection, Vec<J>) -> BoxFuture<'a, ()>,
         W: Clone + Send + Sync + 'static,
     {
         let database = database.clone();
@@ -51,7 +51,7 @@ impl<J: Send + 'static> ShardQueues<J> {
             let (database, jobs, work) =
                 (database.clone(), Arc::new(Mutex::new(jobs)), work.clone());
             supervise(move || {
-                run(KeptConnection::for_shards(&database), jobs.clone(), batches, work.clone())
+                run(DedicatedConnection::for_shards(&database), jobs.clone(), batches, work.clone())
             });
             queue
         };
@@ -67,10 +67,10 @@ impl<J: Send + 'static> ShardQueues<J> {
 }
 
 async fn run<J>(
-    mut connection: KeptConnection,
+    mut connection: DedicatedConnection,
     jobs: Arc<Mutex<mpsc::Receiver<J>>>,
     batches: Batches,
-    work: impl for<'a> Fn(&'a mut KeptConnection, Vec<J>) -> BoxFuture<'a, ()>,
+    work: impl for<'a> Fn(&'a mut DedicatedConnection, Vec<J>) -> BoxFuture<'a, ()>,
 ) {
     let mut jobs = jobs.lock().await;
     let mut taken = Vec::new();
@@ -131,8 +131,8 @@ mod tests {
             Self { shard_queues, batches, left: 0 }
         }
 
-        /// Queues jobs, runs the task as far as it gets without time passing, and returns the size of its
-        /// batch.
+        /// Queues jobs, runs the task until it waits, and returns the size of the batch that it has finished;
+        /// `None` if it waits for more jobs.
         async fn does(&mut self, jobs: usize) -> Option<usize> {
             for _ in 0..jobs {
                 self.shard_queues.hand_over(ShardId::default(), ()).expect("there is room");
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(queue.does(2).await, Some(2));
             let waiting = [queue.does(1).await, queue.does(2).await];
             let enough = queue.does(1).await;
-            // If this machine was busy with other work, the wait was already over.
+            // On a loaded machine the wait may end before all jobs are queued; then the test tries again.
             if (waiting, enough) == ([None, None], Some(4)) {
                 return;
             }

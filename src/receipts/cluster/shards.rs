@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::store::shards::{list_hashes, list_starts};
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::infra::postgres::dedicated_connection::LiveConnection;
 
 /// Shards are split rarely, and by hand. Until a split is detected, reads of both halves at once are refused,
 /// and writes to both use two-phase commit.
@@ -16,7 +16,7 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// Number of pixels with a cached hash.
 const REMEMBERED: u64 = 20_000;
 
-/// A shard, identified by its least hash.
+/// A shard, identified by its lowest hash.
 pub type ShardId = i32;
 
 pub struct Shards {
@@ -26,7 +26,7 @@ pub struct Shards {
 
 #[derive(Clone)]
 struct KnownStarts {
-    /// The least hash of each shard, in order; empty if nothing is distributed yet.
+    /// The lowest hash of each shard, in order; empty if nothing is distributed yet.
     starts: Arc<[ShardId]>,
     read_at: Instant,
 }
@@ -60,7 +60,7 @@ impl Shards {
     }
 }
 
-/// The last shard whose least hash is not above this hash.
+/// The last shard whose lowest hash is not above this hash.
 fn shard_of(starts: &[ShardId], hash: i32) -> ShardId {
     let after = starts.partition_point(|&start| start <= hash);
     after.checked_sub(1).map_or(ShardId::MIN, |at| starts[at])

@@ -1,11 +1,10 @@
 //! The writer of receipts: concurrent choices share one commit. A bounded queue feeds the writer. It takes
 //! all pending receipts, inserts them with one statement, and replies only after `COMMIT`. There is no
-//! timer: batches grow with the load, and a single receipt is written at once. A choice is stored soon or
-//! never. Its sender gives up after a while, and the visitor's next answer, perhaps sent to another node,
-//! must be the later choice. Every job has a deadline for this reason. The writer checks it before the
-//! statement, and the database checks it again in the statement that stores the receipt. There is one writer,
-//! because a commit costs as much as a dozen rows: two writers would commit twice as often for the same load,
-//! which was measured to be slower.
+//! timer: batches grow with the load, and a single receipt is written at once. Every job has a deadline: once
+//! its sender has given up, the choice must not be stored after the visitor's next answer, which may have been
+//! sent to another node. The writer checks the deadline before the statement, and the database checks it again
+//! in the statement that stores the receipt. There is one writer, because a commit costs as much as a dozen
+//! rows: two writers would commit twice as often for the same load, which was measured to be slower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::dedicated_connection::DedicatedConnection;
 use crate::infra::supervise::supervise;
 use crate::receipts::storage::ReceiptStorage;
 
@@ -53,15 +52,15 @@ impl Recorder {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let (database, tasks) = (database.clone(), Arc::new(Mutex::new(tasks)));
         supervise(move || {
-            write_batches(KeptConnection::new(&database), tasks.clone(), storage.clone())
+            write_batches(DedicatedConnection::new(&database), tasks.clone(), storage.clone())
         });
         Self { queue, metrics }
     }
 
     /// Stores a receipt and returns it once it is durable. For a repeated choice, the first receipt of that
-    /// choice is returned instead. A full queue is an error, never a silent loss, and so is a choice that
-    /// could not be stored by its deadline, `STORED_WITHIN` after its arrival. If the outcome is unknown,
-    /// sending the choice again returns its receipt if there is one.
+    /// choice is returned instead. Fails if the queue is full, or if the choice could not be stored by its
+    /// deadline, `STORED_WITHIN` after its arrival. If the outcome is unknown, sending the choice again returns
+    /// its receipt if there is one.
     pub async fn record(&self, receipt: NewReceipt) -> Result<SignedReceipt> {
         let (reply, answer) = oneshot::channel();
         let deadline = receipt.deadline();
@@ -87,7 +86,7 @@ impl Recorder {
 }
 
 async fn write_batches(
-    mut connection: KeptConnection,
+    mut connection: DedicatedConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
     storage: Arc<dyn ReceiptStorage>,
 ) {

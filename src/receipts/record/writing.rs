@@ -7,7 +7,7 @@ use super::new_receipt::NewReceipt;
 use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
+use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection};
 use crate::receipts::store::recording;
 use crate::types::ids::PixelId;
 
@@ -46,8 +46,8 @@ pub trait Statements: Sync {
     /// Work on inserted receipts that is left for [`Statements::settle`].
     type Pending: Send;
 
-    /// Inserts all, in order, in a transaction of their own: they are durable on return. Returns the number
-    /// of new receipts, and what the caller must settle for them.
+    /// Inserts the batch, in order, in its own transaction: it is durable on return. Returns the number of new
+    /// receipts, and the work that the caller must settle for them.
     fn insert(
         &self,
         live: &mut LiveConnection,
@@ -63,7 +63,7 @@ pub trait Statements: Sync {
     /// Completes an insertion after the senders of the receipts have been answered.
     fn settle(
         &self,
-        connection: &mut KeptConnection,
+        connection: &mut DedicatedConnection,
         pending: Self::Pending,
     ) -> impl Future<Output = ()> + Send;
 }
@@ -86,7 +86,7 @@ impl Statements for PlainStatements {
         recording::list_stored(&mut live.connection, batch).await
     }
 
-    async fn settle(&self, _: &mut KeptConnection, (): ()) {}
+    async fn settle(&self, _: &mut DedicatedConnection, (): ()) {}
 }
 
 #[derive(Clone)]
@@ -98,7 +98,7 @@ pub struct Writer<S> {
 
 impl<S: Statements> Writer<S> {
     /// Writes the receipts within their deadline, and replies to their senders.
-    pub async fn write(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
+    pub async fn write(&self, connection: &mut DedicatedConnection, batch: Vec<Job>) {
         let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
         let has_events = batch.iter().any(|job| !job.receipt.events.is_empty());
         let (size, begun, metrics) = (batch.len(), Instant::now(), &self.metrics);
@@ -124,7 +124,7 @@ impl<S: Statements> Writer<S> {
     /// one bad row never fails the others. Returns what is still to be settled.
     async fn write_in_time(
         &self,
-        connection: &mut KeptConnection,
+        connection: &mut DedicatedConnection,
         batch: Vec<Job>,
     ) -> Option<S::Pending> {
         let metrics = &self.metrics;
@@ -161,14 +161,19 @@ impl<S: Statements> Writer<S> {
 
     async fn insert(
         &self,
-        connection: &mut KeptConnection,
+        connection: &mut DedicatedConnection,
         batch: &[Job],
     ) -> Result<(usize, S::Pending)> {
         connection.run(async |live| self.statements.insert(live, batch).await).await
     }
 
     /// Replies to the senders. A receipt is stored even if its sender no longer waits.
-    async fn answer_all(&self, connection: &mut KeptConnection, batch: Vec<Job>, inserted: usize) {
+    async fn answer_all(
+        &self,
+        connection: &mut DedicatedConnection,
+        batch: Vec<Job>,
+        inserted: usize,
+    ) {
         if inserted == batch.len() {
             for job in batch {
                 let _ = job.reply.send(Ok(job.receipt.signed));
@@ -180,14 +185,14 @@ impl<S: Statements> Writer<S> {
         match connection.run(finding).await {
             Ok(stored) => {
                 for (job, stored) in batch.into_iter().zip(stored) {
-                    // Not found: it was too late or the pixel is deleted; a repeat finds out which.
+                    // Not found: it was too late or the pixel is deleted. A repeated request finds out which.
                     if stored.is_none() {
                         self.metrics.refused.inc();
                     }
                     let _ = job.reply.send(stored.unwrap_or(Err(BUSY)));
                 }
             }
-            // Some are stored: a sender that repeats its choice gets the receipt.
+            // Some may be stored: a sender that repeats its choice then gets the receipt.
             Err(error) => refuse_all(batch, &error, &self.metrics),
         }
     }
@@ -197,13 +202,13 @@ impl<S: Statements> Writer<S> {
         refuse_all(batch, error, &self.metrics);
     }
 
-    /// Counts them as no longer queued.
+    /// Subtracts jobs from the metric of queued receipts.
     fn note_taken(&self, jobs: usize) {
         self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
     }
 }
 
-/// Refuses those whose deadline has passed.
+/// Refuses the jobs whose deadline has passed, and returns the others.
 fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<Job> {
     let is_in_time = |job: &Job| now < job.receipt.deadline();
     if batch.iter().all(is_in_time) {

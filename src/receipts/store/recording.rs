@@ -8,7 +8,7 @@ use crate::consent_receipt::receipt::SignedReceipt;
 use crate::consent_receipt::user_action::{Act, Seen};
 use crate::error::{Error, Result};
 use crate::infra::events::{EventKind, EventRow};
-use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::infra::postgres::dedicated_connection::LiveConnection;
 use crate::receipts::record::new_receipt::NewReceipt;
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};

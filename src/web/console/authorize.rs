@@ -1,4 +1,4 @@
-//! The page on which a member allows an app to use the account by the tool server, or denies it.
+//! The page on which a member allows or denies an app the use of the account through the tool server.
 
 use std::io::Cursor;
 
@@ -16,7 +16,7 @@ use super::kit::screen::{NavLocation, Screen};
 use super::kit::words::{role_name, sentence};
 use super::sign_in::{fresh, sign_in_address};
 use crate::accounts::account::Status as AccountStatus;
-use crate::accounts::grants::holder::may_grant;
+use crate::accounts::grants::grant_caller::may_grant;
 use crate::accounts::members::member::Membership;
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
@@ -175,7 +175,7 @@ fn means(scope: Scope) -> Message {
     }
 }
 
-/// A page, the page whose form leads to the app, or the way to the app.
+/// A page, a page whose `policy` permits its form to redirect to the app, or a redirect to the app.
 enum Answer {
     Page(Reply),
     Form { reply: Reply, policy: String },

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::http::body::Body;
-use crate::policies::demo::DemoWish;
+use crate::policies::demo::DemoRequest;
 use crate::types::bidi;
 use crate::types::host::SiteHost;
 use crate::types::text::present;
@@ -32,7 +32,7 @@ pub struct FormProblem {
 }
 
 impl FormProblem {
-    /// The error if it concerns the host; otherwise it is returned as an error.
+    /// The message for an error that concerns the host; any other error is returned as `Err`.
     pub fn about_domain(error: Error) -> Result<Self> {
         let sentence = match error {
             Error::DomainRequired => "Name a site, for example example.com.",
@@ -62,7 +62,7 @@ impl DemoForm {
         Self { domain: take("domain"), controller_name: take("controller_name") }
     }
 
-    pub fn check(&self, own_host: &str) -> Result<Result<DemoWish, FormProblem>> {
+    pub fn check(&self, own_host: &str) -> Result<Result<DemoRequest, FormProblem>> {
         let host = match self.host(own_host) {
             Ok(host) => host,
             Err(error) => return FormProblem::about_domain(error).map(Err),
@@ -79,7 +79,7 @@ impl DemoForm {
             }
             Some(name) => bidi::plain(name).into_owned(),
         };
-        Ok(Ok(DemoWish { host, controller_name }))
+        Ok(Ok(DemoRequest { host, controller_name }))
     }
 
     fn host(&self, own_host: &str) -> Result<SiteHost> {
@@ -87,7 +87,7 @@ impl DemoForm {
         SiteHost::parse(domain, own_host)
     }
 
-    /// The form for another display: without control characters, and no longer than the fields permit.
+    /// The form to be shown again: without control characters, and with at most 253 characters per field.
     pub fn echo(&self) -> Self {
         let shown = |text: &str| {
             text.chars().filter(|character| !character.is_control()).take(253).collect()

@@ -1,8 +1,8 @@
-//! The header `Idempotency-Key` in the description ([`crate::http::once`]).
+//! Describes the header `Idempotency-Key` and its refusals ([`crate::http::idempotency`]).
 
 use serde_json::{Value, json};
 
-use crate::http::once::{HEADER, is_repeatable};
+use crate::http::idempotency::{HEADER, is_repeatable};
 
 pub fn add_to(document: &mut Value) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
@@ -33,7 +33,7 @@ const REFUSALS: [(&str, &str); 3] = [
     ("422", "the key was used for another request"),
 ];
 
-/// Adds a refusal by a sentence to the answers of a status, which may have a list of errors already.
+/// Adds a problem document to the responses of a status, which may already have another schema.
 fn add_refusal(response: &mut Value, refusal: &str) {
     let problem = json!({"$ref": "#/components/schemas/Problem"});
     let content = |schema| json!({"application/problem+json": {"schema": schema}});

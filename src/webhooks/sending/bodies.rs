@@ -18,10 +18,10 @@ pub enum Made {
     Failed,
 }
 
-/// Builds the bodies from the state of one moment. A failed one does not block the others; fails
-/// only if the database stays unavailable.
+/// Builds the bodies from the current state. A body that cannot be built does not block the others.
+/// Fails only if the database stays unavailable.
 pub async fn make(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
-    match patiently(infra, format, due).await {
+    match with_database_retry(infra, format, due).await {
         Ok(made) => Ok(made),
         Err(Error::DatabaseUnavailable) => Err(Error::DatabaseUnavailable),
         Err(_) => one_by_one(infra, format, due).await,
@@ -31,7 +31,7 @@ pub async fn make(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result
 async fn one_by_one(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
     let mut all = Vec::with_capacity(due.len());
     for one in due {
-        match patiently(infra, format, &[one]).await {
+        match with_database_retry(infra, format, &[one]).await {
             Ok(made) => all.extend(made),
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
             Err(error) => {
@@ -43,7 +43,11 @@ async fn one_by_one(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Resu
     Ok(all)
 }
 
-async fn patiently(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
+async fn with_database_retry(
+    infra: &Infra,
+    format: Format,
+    due: &[&DueDelivery],
+) -> Result<Vec<Made>> {
     let begun = Instant::now();
     loop {
         let made = body::of(infra, format, due).await;

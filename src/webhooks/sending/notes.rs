@@ -59,10 +59,10 @@ async fn note_all(
     endpoint_id: Uuid,
     mut waiting: mpsc::Receiver<Ended>,
 ) -> Result<()> {
-    let _held = infra.shutdown.hold();
+    let _guard = infra.shutdown.delay();
     let mut ended = Vec::new();
     while waiting.recv_many(&mut ended, MOST_WAITING).await > 0 {
-        patiently(&infra, endpoint_id, &ended).await?;
+        with_database_retry(&infra, endpoint_id, &ended).await?;
         ended.clear();
         if !waiting.is_closed() {
             sleep(GATHERING).await;
@@ -72,7 +72,7 @@ async fn note_all(
 }
 
 /// Retries while the database is unavailable for some seconds: unrecorded deliveries would be repeated.
-async fn patiently(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
+async fn with_database_retry(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let begun = Instant::now();
     while let Err(error) = note(&infra.pool, &infra.clock, endpoint_id, ended).await {
         if begun.elapsed() > DATABASE_TIMEOUT || infra.shutdown.has_begun() {

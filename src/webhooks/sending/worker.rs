@@ -26,14 +26,14 @@ use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting::{self, DueDelivery};
 
 const BATCH: i64 = 500;
-/// Excess of kept deliveries over the shown ones at which they are tidied at the latest.
+/// Number of handled deliveries above which those that are no longer listed are deleted.
 const MOST_UNTIDIED: usize = 250;
 const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
 const CHECK_INTERVAL: RealTime = RealTime::from_secs(5);
 const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
 /// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_version` is
-/// when the endpoint was read.
+/// the version of the changes at which the endpoint was read.
 pub async fn serve(
     sender: &Sender,
     endpoint: ClaimedEndpoint,
@@ -138,7 +138,7 @@ impl Visit<'_> {
         let notes = Notes::start(&self.sender.infra, self.endpoint.endpoint_id);
         let mut under_way = JoinSet::new();
         let sent = self.send_queues(target, PixelQueues::new(due), &mut under_way, &notes).await;
-        // Also after an error: posts in flight are not cancelled, and their results are stored.
+        // This runs after an error too: posts in flight are not cancelled, and their results are stored.
         let mut is_noting = true;
         while is_noting && !under_way.is_empty() {
             let done = finished(&mut under_way).await?;
@@ -189,7 +189,7 @@ impl Visit<'_> {
     ) -> Result<()> {
         while under_way.len() < self.health.window() && pixel_queues.has_next() {
             let permits = self.sender.permits.clone();
-            // With posts in flight it does not wait for a permit, because it must handle their results.
+            // While posts are in flight, this does not wait for a permit, because their results must be handled.
             let permit = match under_way.is_empty() {
                 true => permits.acquire_owned().await.ok(),
                 false => permits.try_acquire_owned().ok(),
@@ -201,7 +201,7 @@ impl Visit<'_> {
             let Some((due, body)) = pixel_queues.take() else { return Ok(()) };
             let (sender, target) = (self.sender.clone(), Arc::clone(target));
             let attempt = async move {
-                let _held = sender.infra.shutdown.hold();
+                let _guard = sender.infra.shutdown.delay();
                 sender.with_permit(permit, attempt(&sender.infra.clock, &target, due, body)).await
             };
             under_way.spawn(attempt.in_current_span());

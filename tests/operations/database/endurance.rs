@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use assent::infra::postgres::Database;
-use assent::infra::postgres::kept_connection::KeptConnection;
+use assent::infra::postgres::dedicated_connection::DedicatedConnection;
 
 use crate::database::durability::site;
 use crate::support::postgres::database::TestDatabase;
@@ -182,7 +182,7 @@ async fn a_reused_connection_is_not_one_that_has_just_died() {
     }
     road.cut();
     road.mend();
-    let mut kept = KeptConnection::new(&database);
+    let mut kept = DedicatedConnection::new(&database);
     let live = kept.get().await.unwrap();
     sqlx::query("SELECT 1").execute(&mut live.connection).await.unwrap();
 }

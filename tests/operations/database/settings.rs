@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
 use assent::infra::postgres::Database;
-use assent::infra::postgres::kept_connection::KeptConnection;
+use assent::infra::postgres::dedicated_connection::DedicatedConnection;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ async fn every_connection_has_the_settings_that_the_program_needs() {
         let replica = Database::connect_replica(&database.url).unwrap();
         let mut pooled = replica.pool.acquire().await.unwrap();
         assert_eq!(shown(&mut pooled, setting).await, expected, "{setting} of a replica");
-        let mut kept = KeptConnection::new(&service);
+        let mut kept = DedicatedConnection::new(&service);
         let kept = kept.get().await.unwrap();
         let expected = if setting == "statement_timeout" { "4s" } else { expected };
         assert_eq!(shown(&mut kept.connection, setting).await, expected, "{setting} of a kept one");
@@ -102,7 +102,7 @@ async fn service_on(database: &Arc<TestDatabase>) -> (App, Account) {
 }
 
 /// Retries when the machine was too busy to connect in time, which is not under test here.
-async fn patiently(ask: impl AsyncFn() -> Answer) -> Answer {
+async fn with_database_retry(ask: impl AsyncFn() -> Answer) -> Answer {
     for _ in 0..5 {
         let answer = ask().await;
         if answer.status != 503 {
@@ -121,7 +121,8 @@ async fn pixels_are_given_once(app: &App, ann: &Account) {
     let bob = app.account("bob@settings.example").await;
     let create = |key: String, domain: String| async move {
         let body = json!({"domain": domain});
-        patiently(async || app.call(Method::POST, "/v1/pixels", &key, body.clone()).await).await
+        with_database_retry(async || app.call(Method::POST, "/v1/pixels", &key, body.clone()).await)
+            .await
     };
     let one_host = (0..12).map(|number| {
         let key = if number % 2 == 0 { &ann.key } else { &bob.key };
@@ -138,7 +139,7 @@ async fn pixels_are_given_once(app: &App, ann: &Account) {
 /// Concurrent issuing of keys succeeds, up to the maximum number per account.
 async fn keys_are_issued(app: &App, ann: &Account) {
     let issue = &async || app.call(Method::POST, "/v1/api-keys", &ann.key, json!({})).await;
-    let answers = join_all((0..32).map(|_| patiently(issue))).await;
+    let answers = join_all((0..32).map(|_| with_database_retry(issue))).await;
     assert_eq!(count(&answers, 201) + count(&answers, 403), 32, "{answers:?}");
     assert!(count(&answers, 201) >= 15, "{answers:?}");
 }

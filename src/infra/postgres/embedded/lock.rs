@@ -6,7 +6,7 @@ use super::data_location::DataLocation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Keeps the server running, so commands may use it too.
+    /// A service keeps the server running, so commands may use the server too.
     Service,
     Command,
 }
@@ -20,20 +20,20 @@ impl Purpose {
     }
 }
 
-/// Held until dropped. The kernel releases it when the process dies.
+/// A file lock, held until it is dropped. The kernel releases it when the process dies.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 #[derive(Debug)]
-pub(super) struct Holder {
+pub(super) struct GrantCaller {
     text: String,
 }
 
 pub(super) enum Attempt {
     Taken(Lock),
-    HeldBy(Holder),
+    HeldBy(GrantCaller),
 }
 
 impl Lock {
@@ -50,7 +50,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 file.read_to_string(&mut text)?;
-                return Ok(Attempt::HeldBy(Holder { text }));
+                return Ok(Attempt::HeldBy(GrantCaller { text }));
             }
             Ok(()) => {}
         }
@@ -62,7 +62,7 @@ impl Lock {
     }
 }
 
-impl Holder {
+impl GrantCaller {
     pub(super) fn pid(&self) -> Option<i32> {
         self.text.split_whitespace().next()?.parse().ok()
     }

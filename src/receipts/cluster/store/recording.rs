@@ -8,7 +8,7 @@ use super::insertion::{Drawn, insert_drawn};
 use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
 use crate::infra::events::{EventRow, WrittenEvent, delete_events, insert_events, release_events};
-use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
+use crate::infra::postgres::dedicated_connection::{DatabaseClock, LiveConnection};
 use crate::receipts::record::new_receipt::NewReceipt;
 use crate::receipts::store::rows::{by_position, pixels_of, receipt_of, select_receipt};
 use crate::receipts::store::shown::ShownOn;
@@ -18,10 +18,10 @@ use crate::types::ids::{PixelId, VisitorId};
 const HELD: Duration = Duration::from_secs(60);
 
 /// Like [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one shard. Each
-/// row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine: so the order of
-/// choices is determined in time, or not at all. Account erasure blocks until the caller releases the locks with
-/// [`release_locks`]. After an error, close the connection: that releases them too. (A machine that hangs in its
-/// commit for longer than the timeout may be too late for that.) The events for endpoints are stored on the
+/// row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine, so a choice gets
+/// its position before its deadline, or is not stored. Account erasure blocks until the caller releases the locks
+/// with [`release_locks`]. After an error, close the connection: that releases them too, but a commit that hangs for
+/// longer than the timeout may then complete after the erasure. The events for endpoints are stored on the
 /// coordinator. They are written beforehand on a connection of `pool`, so that the receipts are committed by their
 /// own machine alone, and deferred until [`PendingEvents::publish`].
 pub async fn insert_receipts(
@@ -75,8 +75,8 @@ pub async fn release_locks(connection: &mut PgConnection) -> Result<()> {
     Ok(())
 }
 
-/// Allocates the `seq` of the rows within their deadline, in order, and locks the existing pixels: nothing is
-/// recorded for a deleted or suspended one.
+/// Allocates the `seq` of the rows within their deadline, in order, except those of deleted or suspended pixels.
+/// Takes the locks that account erasure waits for.
 async fn draw<'a>(
     connection: &mut PgConnection,
     clock: DatabaseClock,

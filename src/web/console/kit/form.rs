@@ -34,7 +34,7 @@ fn token_of(session: &str) -> [u8; TOKEN_LEN] {
 const TOKEN_LEN: usize = 32;
 
 /// The token for one page, in hex: a random pad, followed by the token XORed with it.
-pub fn covered_token(session: &str) -> String {
+pub fn masked_token(session: &str) -> String {
     let pad = random_bytes::<TOKEN_LEN>();
     let token = token_of(session);
     let covered = std::array::from_fn::<u8, TOKEN_LEN, _>(|index| token[index] ^ pad[index]);
@@ -74,7 +74,7 @@ impl Form {
         present(self.0.get(name).map(String::as_str))
     }
 
-    /// The rest of the names of fields that begin with a text, sorted: the ticked boxes of a group.
+    /// The names of fields with a prefix, sorted and without the prefix: the ticked boxes of a group.
     pub fn names_after(&self, beginning: &str) -> Vec<String> {
         let names = self.0.keys().filter_map(|name| name.strip_prefix(beginning));
         let mut names = names.map(str::to_owned).collect::<Vec<_>>();
@@ -86,7 +86,7 @@ impl Form {
         self.get(name).unwrap_or_default().to_owned()
     }
 
-    /// Whether the field `host` repeats a host, which confirms that something of it is deleted.
+    /// Whether the field `host` repeats the site's host, which confirms a deletion.
     pub fn names_host(&self, host: &str) -> bool {
         self.text("host").to_lowercase() == host
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_page_masks_the_token_of_its_session_differently() {
-        let pages = (0..100).map(|_| covered_token("session")).collect::<Vec<_>>();
+        let pages = (0..100).map(|_| masked_token("session")).collect::<Vec<_>>();
         for (index, page) in pages.iter().enumerate() {
             assert!(is_token_of("session", page) && !is_token_of("other", page));
             assert!(pages[..index].iter().all(|other| other[..64] != page[..64]));
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn malformed_tokens_are_refused() {
         let token = hex::encode(token_of("session"));
-        let changed = covered_token("session").replacen(['0', '1', '2'], "f", 1);
+        let changed = masked_token("session").replacen(['0', '1', '2'], "f", 1);
         for given in ["", &token, "zz", &changed, &"0".repeat(128), &"0".repeat(130)] {
             assert!(!is_token_of("session", given), "{given}");
         }

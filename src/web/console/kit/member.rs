@@ -32,12 +32,12 @@ const MOST_COUNTED: &str = "99";
 /// The open erasure requests of a site.
 #[derive(Serialize)]
 pub struct OpenRequests {
-    /// The number, with `+` where there are more.
+    /// The number, followed by `+` if there are more than are counted.
     pub count: String,
     pub overdue: usize,
 }
 
-/// A signed-in member. As a route's first guard it redirects others to the sign-in.
+/// A signed-in member. As the first guard of a route, it redirects requests without a session to the sign-in.
 pub struct Member<'r> {
     pub app: &'r App,
     pub jar: &'r CookieJar<'r>,
@@ -45,7 +45,7 @@ pub struct Member<'r> {
     credentials: Credentials,
     form_token: String,
     of_site: OfSite,
-    /// Present while new visitors are not identified.
+    /// `Some` while the identification of new visitors is paused.
     pub paused: Option<Paused>,
 }
 
@@ -69,14 +69,14 @@ impl<'r> Member<'r> {
             .ok_or(Error::SignInRequired)?;
         prefer(request, app, member.preferences);
         let credentials = credentials(request, Some(&member));
-        let form_token = form::covered_token(&secret);
+        let form_token = form::masked_token(&secret);
         let paused = Paused::of(app, &member).await?;
         let of_site = OfSite::default();
         let mut member = Self { app, jar, member, credentials, form_token, of_site, paused };
         if let Some(pixel_id) = site_of(request) {
             let others = member.ask::<ListOtherSites>(pixel_id.clone());
             let (open, others) = tokio::join!(member.open_requests(&pixel_id), others);
-            // An error here also fails the screen, which shows it.
+            // Errors are ignored here, because they also fail the screen, which shows them.
             let open_requests = open.unwrap_or(None).map(|open| open.count);
             member.of_site = OfSite { open_requests, others: others.unwrap_or_default() };
         }
@@ -114,7 +114,7 @@ impl<'r> Member<'r> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
-    /// The member as a caller, for answers that are written after the request has been handled.
+    /// The member's credentials, for responses that are streamed after the handler has returned.
     pub fn asker(&self) -> Asker {
         Asker { app: self.app.clone(), credentials: self.credentials.clone() }
     }
@@ -132,7 +132,7 @@ impl<'r> Member<'r> {
             .await?
             .ok_or(Error::SignInRequired)?;
         cookies::replace_secret(&infra.clock, infra.base_url(), self.jar, &session);
-        self.form_token = form::covered_token(session.expose());
+        self.form_token = form::masked_token(session.expose());
         self.credentials.member = Some(Box::new(member.clone()));
         self.member = member;
         Ok(())
@@ -235,7 +235,7 @@ impl Visitor<'_> {
     }
 }
 
-/// Pages are in the person's language and time zone. The browser keeps the language as well, for pages without a
+/// Makes the pages use the person's language and time zone. A cookie also stores the language, for pages without a
 /// sign-in.
 fn prefer(request: &Request<'_>, app: &App, preferences: Preferences) {
     Reader::prefer(request, preferences);

@@ -122,7 +122,7 @@ fn purposes() -> Vec<Value> {
         let (title, text) = (purpose_title(purpose), purpose_text(purpose));
         json!({"name": purpose.as_str(), "title": title, "text": text})
     };
-    Purpose::gravest_first(Purpose::ALL).map(describe).collect()
+    Purpose::most_sensitive_first(Purpose::ALL).map(describe).collect()
 }
 
 fn channels() -> Vec<Value> {
@@ -180,7 +180,7 @@ struct Draft<'a> {
     outcome: ConsentOutcome,
     /// The language in which the member reads the notice.
     language: &'static Locale,
-    /// Whether the member wanted to publish it although information is missing.
+    /// Whether the member must confirm the publication, because information is missing.
     is_unconfirmed: bool,
 }
 
@@ -229,7 +229,7 @@ async fn marked_notice(
         _ => None,
     };
     let Some(before) = before else { return Ok(passages(notice, notice)) };
-    // Number, date and hash differ between all versions.
+    // Number, date and hash differ between all versions, so they are not compared.
     let before = Policy {
         version: configured.policy_version,
         hash: configured.policy_hash.clone(),
@@ -260,7 +260,7 @@ async fn turn_off(member: Member<'_>, pixel_id: PixelParam, _form: Form) -> Resu
     Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
 }
 
-/// A page with the site's own popup. Answers on it are not recorded, because it is not the site's page.
+/// A page with the site's own popup. Choices on it are not recorded, because its host is not the site's.
 #[get("/console/sites/<pixel_id>/popup/preview")]
 async fn preview(member: Member<'_>, pixel_id: PixelParam) -> Result<Reply, Refusal> {
     let pixel = find(&member, &pixel_id).await?;

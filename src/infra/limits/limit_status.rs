@@ -1,4 +1,4 @@
-//! How much of a limit is left, as the headers `RateLimit-Policy` and `RateLimit` tell it
+//! The remainder of a limit, for the headers `RateLimit-Policy` and `RateLimit`
 //! (draft-ietf-httpapi-ratelimit-headers).
 
 use std::fmt::Write;
@@ -8,23 +8,23 @@ use std::time::Duration;
 use governor::middleware::StateSnapshot;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitStatus {
     pub name: &'static str,
-    /// Calls at once.
+    /// Burst size.
     quota: u32,
     remaining: u32,
-    /// Until one more is permitted.
+    /// Time until one more call is permitted.
     interval: Duration,
 }
 
-impl Standing {
+impl LimitStatus {
     pub fn new(name: &'static str, state: &StateSnapshot) -> Self {
         let quota = state.quota();
         let remaining = state.remaining_burst_capacity();
         Self::of(name, quota.burst_size(), remaining, quota.replenish_interval())
     }
 
-    /// Of a limit of which nothing is left.
+    /// The standing of a limit that is used up.
     pub fn used_up(name: &'static str, quota: u32, interval: Duration) -> Self {
         Self { name, quota, remaining: 0, interval }
     }
@@ -33,7 +33,7 @@ impl Standing {
         Self { name, quota: quota.get(), remaining, interval }
     }
 
-    /// The values of both headers for some limits.
+    /// The values of both headers for a list of limits.
     pub fn headers(standings: &[Self]) -> (String, String) {
         let (mut policy, mut limit) = (String::new(), String::new());
         for standing in standings {
@@ -59,10 +59,10 @@ mod tests {
     #[test]
     fn the_window_is_the_time_in_which_an_empty_bucket_fills() {
         let fifty = NonZeroU32::new(50).unwrap();
-        let signups = Standing::of("signups", fifty, 48, Duration::from_secs(20));
-        let writes = Standing::of("writes", fifty, 49, Duration::from_millis(100));
-        let codes = Standing::used_up("codes", 30, Duration::from_secs(5));
-        let (policy, limit) = Standing::headers(&[signups, writes, codes]);
+        let signups = LimitStatus::of("signups", fifty, 48, Duration::from_secs(20));
+        let writes = LimitStatus::of("writes", fifty, 49, Duration::from_millis(100));
+        let codes = LimitStatus::used_up("codes", 30, Duration::from_secs(5));
+        let (policy, limit) = LimitStatus::headers(&[signups, writes, codes]);
         assert_eq!(policy, "\"signups\";q=50;w=1000, \"writes\";q=50;w=5, \"codes\";q=30;w=150");
         assert_eq!(limit, "\"signups\";r=48;t=40, \"writes\";r=49;t=1, \"codes\";r=0;t=5");
     }

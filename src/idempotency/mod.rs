@@ -1,7 +1,7 @@
-//! Requests that are carried out once however often they are sent (`Idempotency-Key`). The first request
-//! stores its key before it does anything, and its answer afterwards. What must not be created twice, or
-//! answers with a secret, stores the answer in the transaction that creates it ([`keep`]), so that a
-//! repetition finds it even if the node died before it answered.
+//! Requests that are carried out once, even if they are sent repeatedly (`Idempotency-Key`). The first request
+//! stores its key before it is carried out, and its answer afterwards. An operation that must not create
+//! anything twice, or that answers with a secret, stores the answer in its own transaction ([`keep`]), so that
+//! a repetition finds it even if the node died before it answered.
 
 mod store;
 
@@ -19,10 +19,10 @@ use crate::infra::Infra;
 use crate::infra::encryption::Encryptor;
 use crate::types::ids::uuid_v7;
 
-/// How long an answer is kept.
+/// Retention of an answer.
 const LIFE: Duration = Duration::days(1);
-/// After this time a request without an answer may be carried out again; the first one can no longer
-/// create anything.
+/// The time after which a request without an answer may be carried out again, because the first one can
+/// no longer create anything.
 const LEASE: Duration = Duration::seconds(60);
 /// The status of an answer that [`keep`] stored without one.
 const CREATED: i16 = 201;
@@ -32,16 +32,16 @@ type Digest = [u8; 32];
 pub struct Pending {
     infra: Infra,
     scope: Digest,
-    /// Method and address.
+    /// Method and address of the request.
     head: String,
     opened: OnceLock<Opened>,
 }
 
 /// The state of a key when a request arrives with it.
 pub enum Opened {
-    /// A request that is carried out now.
+    /// The request is carried out now.
     Fresh(Uuid),
-    /// A request that was answered before.
+    /// The request was answered before.
     Answered { started_at: DateTime<Utc>, status: u16, body: Vec<u8> },
 }
 
@@ -74,7 +74,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Forgets a request that was refused. If it failed, it may have created something.
+    /// Deletes the key of a refused request, but keeps a stored answer if the request failed after creating something.
     pub async fn forget(&self, attempt: Uuid, has_failed: bool) -> Result<()> {
         let mut connection = self.infra.pool.acquire().await?;
         store::delete_attempt(&mut connection, &self.scope, attempt, has_failed).await
@@ -105,7 +105,7 @@ pub async fn open(body: &[u8]) -> Result<()> {
     let taken = take(&pending.infra, &pending.scope, &asked).await?;
     let is_fresh = matches!(taken, Opened::Fresh(_));
     let _ = pending.opened.set(taken);
-    // The transport replaces this refusal by the first answer.
+    // The transport replaces this refusal with the first answer.
     if is_fresh { Ok(()) } else { Err(Error::IdempotencyKeyInUse { retry_after: 1 }) }
 }
 
@@ -120,7 +120,7 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
         return Ok(Opened::Fresh(attempt));
     }
     let in_use = Error::IdempotencyKeyInUse { retry_after: 1 };
-    // Deleted a moment ago, because the first request was refused.
+    // The row was deleted a moment ago, because the first request was refused.
     let Some(stored) = store::find_stored(&mut connection, scope).await? else {
         return Err(in_use);
     };
@@ -139,8 +139,8 @@ async fn take(infra: &Infra, scope: &Digest, request: &Digest) -> Result<Opened>
     Ok(Opened::Answered { started_at, status, body })
 }
 
-/// Stores what the current request answers in the transaction that creates it. Without a key nothing is
-/// done; a request whose key was taken over fails. `status` is `None` for an answer of 201 that may still
+/// Stores the answer of the current request in the transaction of its operation. Does nothing without a key;
+/// fails if another request has taken the key over. `status` is `None` for an answer of 201 that may still
 /// become a refusal: repetitions get it only once the first request can no longer be answered.
 pub async fn keep(
     encryptor: &Encryptor,
@@ -159,7 +159,7 @@ pub async fn keep(
     }
 }
 
-/// Forgets what [`keep`] stored, in the transaction that takes back what it created.
+/// Deletes the answer that [`keep`] stored, in the transaction that reverses the operation.
 pub async fn take_back(connection: &mut PgConnection) -> Result<()> {
     let Some(pending) = current() else { return Ok(()) };
     let Some(Opened::Fresh(attempt)) = pending.opened() else { return Ok(()) };

@@ -17,7 +17,7 @@ use url::Url;
 use crate::infra::fetch::guard::resolve_public;
 use crate::infra::fetch::public_address::is_public;
 
-/// Connections at a time; a browser has at most some hundred.
+/// Maximum number of simultaneous connections; a browser opens a few hundred at most.
 const MAX_CONNECTIONS: usize = 512;
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const SUCCEEDED: u8 = 0;
 const NOT_ALLOWED: u8 = 2;
 const UNREACHABLE: u8 = 4;
 
-/// The addresses that may be reached beside public ones.
+/// The addresses that may be reached besides public ones.
 #[derive(Clone, Debug, Default)]
 pub struct Exceptions {
     /// The service itself, by host and port.
@@ -46,13 +46,13 @@ impl Exceptions {
     }
 }
 
-/// A listening proxy, which ends when dropped.
-pub struct Gate {
+/// A listening proxy, which stops when dropped.
+pub struct FilteringProxy {
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
-impl Gate {
+impl FilteringProxy {
     pub async fn open(exceptions: Exceptions) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -65,7 +65,7 @@ impl Gate {
     }
 }
 
-impl Drop for Gate {
+impl Drop for FilteringProxy {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -132,7 +132,7 @@ async fn answer(browser: &mut TcpStream, reply: u8) -> io::Result<()> {
     browser.write_all(&[VERSION, reply, 0, 1, 0, 0, 0, 0, 0, 0]).await
 }
 
-/// The addresses of a host that may be reached. None if any of them is not public.
+/// The addresses of a host that may be reached. Empty if any of them is not public.
 async fn allowed(host: &str, port: u16, exceptions: &Exceptions) -> Vec<SocketAddr> {
     if let Some(&given) = exceptions.given.get(host) {
         return vec![given];

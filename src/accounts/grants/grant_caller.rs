@@ -1,4 +1,4 @@
-//! The caller with the token of an app: an account, within what a member has allowed.
+//! The caller that presents an app's token: the account, limited to what the member has allowed.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -13,27 +13,27 @@ use crate::error::Result;
 const USED_EVERY: Duration = Duration::hours(1);
 
 #[derive(Clone, Debug)]
-pub struct Holder {
+pub struct GrantCaller {
     pub grant_id: String,
     pub client_id: String,
     pub account: Account,
     pub scope: Scope,
-    /// Those of the member.
+    /// The sites of the member who gave the grant.
     pub sites: Sites,
 }
 
-/// Whether a member may let an app do what a scope permits: Admins all, others what they may do themselves.
+/// Whether a member may grant a scope to an app: members with the role `full` may grant any, others only their own.
 pub fn may_grant(role: Scope, scope: Scope) -> bool {
     role == Scope::Full || role == scope
 }
 
-/// Finds who holds a grant. `None` when it has ended, its account is not active, or the member who gave it
-/// has left or may no longer do as much.
+/// Finds the holder of a grant. `None` when it has ended, its account is not active, or the member who gave it
+/// has left or could no longer give it.
 pub async fn find(
     connection: &mut PgConnection,
     grant_id: &str,
     now: DateTime<Utc>,
-) -> Result<Option<Holder>> {
+) -> Result<Option<GrantCaller>> {
     let Some(row) = store::find_grant(connection, grant_id, now).await? else { return Ok(None) };
     let membership = membership_in(connection, &row.account_id, &row.address).await?;
     let is_in_force = |membership: &crate::accounts::members::member::Membership| {
@@ -47,5 +47,5 @@ pub async fn find(
     }
     let (grant_id, client_id, scope) = (row.grant_id, row.client_id, row.scope);
     let (account, sites) = (membership.account, membership.sites);
-    Ok(Some(Holder { grant_id, client_id, account, scope, sites }))
+    Ok(Some(GrantCaller { grant_id, client_id, account, scope, sites }))
 }

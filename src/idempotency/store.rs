@@ -12,8 +12,8 @@ pub struct Stored {
     pub answer: Option<Vec<u8>>,
 }
 
-/// Takes a key that is new, has expired, or was left without an answer by the same request; `false` if it
-/// is none of these.
+/// Takes a key that is new, has expired, or belongs to an abandoned attempt of the same request; `false` for
+/// any other key.
 pub async fn upsert_attempt(
     connection: &mut PgConnection,
     scope: &[u8],
@@ -56,7 +56,7 @@ pub async fn find_stored(connection: &mut PgConnection, scope: &[u8]) -> Result<
     Ok(stored)
 }
 
-/// `false` if another request has taken the key over.
+/// Stores the answer of an attempt; `false` if another request has taken the key over.
 pub async fn update_answer(
     connection: &mut PgConnection,
     scope: &[u8],

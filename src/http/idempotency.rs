@@ -1,5 +1,5 @@
-//! `Idempotency-Key`: a repeated request gets the first answer again. The key is opened when the
-//! body has been read, so after the caller was admitted.
+//! `Idempotency-Key`: a repeated request gets the first response again. The key is opened after the
+//! body has been read, and therefore after the caller was authorised.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::accounts::credentials::{KeyLookup, SIGNUP_TOKEN_LIFE, look_up_key};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::idempotency::{self, Opened, Pending};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::Net;
-use crate::once::{self, Opened, Pending};
 
 pub const HEADER: &str = "Idempotency-Key";
 const MAX_LENGTH: usize = 255;
-/// For callers without a credential, whose answers could be read with a guessed key.
+/// Minimum length for callers without a credential, whose responses could be read with a guessed key.
 const MIN_ANONYMOUS_LENGTH: usize = 16;
 
 #[derive(Clone)]
@@ -78,7 +78,7 @@ fn answer_of_refusal<'r>(request: &'r Request<'_>, error: Error) -> Outcome<'r> 
     }
 }
 
-/// Lets the routes that change an account's data be repeated. Visitors' choices have ids of their own.
+/// Adds idempotency keys to the routes that change an account's data. Visitors' choices have choice ids instead.
 pub fn repeatable(routes: Vec<Route>) -> Vec<Route> {
     let wrap = |mut route: Route| {
         if route.method == Method::Post && is_repeatable(route.uri.path()) {
@@ -102,7 +102,7 @@ fn is_valid(request: &Request<'_>, key: &str) -> bool {
         && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Keys of other callers are other keys. A caller without a credential is distinguished by its network.
+/// Combines the key with the caller, so that callers cannot collide. Without a credential, the network is the caller.
 fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
     let credentials = credentials_of(request);
     let caller = match (credentials.api_key, credentials.signup_token) {
@@ -113,7 +113,7 @@ fn pending(infra: &Infra, request: &Request<'_>, key: &str) -> Arc<Pending> {
     Pending::new(infra.clone(), &[caller.as_slice(), key.as_bytes()], head)
 }
 
-/// Some capabilities look at the credential later, so one that ended meanwhile is found here.
+/// Refuses a repetition with an ended credential, because some capabilities check it only when they run.
 async fn refuse_ended(
     pool: &PgPool,
     clock: &Clock,
@@ -137,7 +137,7 @@ async fn refuse_ended(
     }
 }
 
-/// Opens the key of a route without a body.
+/// A guard that opens the key of a request without a body.
 pub struct Repeatable;
 
 #[rocket::async_trait]
@@ -145,7 +145,7 @@ impl<'r> FromRequest<'r> for Repeatable {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> GuardOutcome<Self, ()> {
-        problem::outcome(request, once::open(&[]).await.map(|()| Self))
+        problem::outcome(request, idempotency::open(&[]).await.map(|()| Self))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A connection reserved for one task. A pool tests a connection before and after its use; a task
-//! that runs many statements saves both round trips. It is outside the pool, so that it works while
-//! all pooled connections are busy.
+//! that runs many statements saves both round trips. The connection is outside the pool, so that it is
+//! available while all pooled connections are busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use super::settings::set_up;
 use super::timeouts::{PING_TIMEOUT, TRUSTED};
 use crate::error::{Error, Result};
 
-/// Timeout of work on a kept connection; afterwards the connection is closed too.
+/// Timeout of work on a kept connection. After a timeout the connection is closed.
 pub const TIMEOUT: Duration = Duration::from_secs(4);
 /// Interval of checking that the server still accepts writes, and of reading its clock.
 const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
-pub struct KeptConnection {
+pub struct DedicatedConnection {
     server: Arc<ServerWatch>,
     plans: Plans,
     live: Option<LiveConnection>,
@@ -29,17 +29,17 @@ pub struct KeptConnection {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Plans {
-    /// One plan for all values, because planning anew would take a third as long as running the statement.
+    /// One plan for all values, because planning would take a third of the time of running the statement.
     Generic,
-    /// On a cluster, a new plan each time: the pixel determines the machine.
+    /// On a cluster, a new plan for each execution, because the pixel determines the machine.
     ByPixel,
 }
 
-/// A connection that answered a moment ago, and the last report of its server.
+/// An open connection, and the latest report of its server.
 pub struct LiveConnection {
     pub connection: PgConnection,
     pub clock: DatabaseClock,
-    /// Whether tables may be distributed (docs/scaling.md). Fast statements then name one shard's pixels.
+    /// Whether tables may be distributed (docs/scaling.md). Fast statements then name pixels of one shard only.
     pub is_distributed: bool,
     generation: u64,
     used_at: Instant,
@@ -58,7 +58,7 @@ impl DatabaseClock {
         Self { said: report.now, heard_at: Instant::now() }
     }
 
-    /// The time of the database's clock at a moment, or earlier by the network latency; never later.
+    /// The time of the database's clock at a moment. May be too early by the network latency, but never too late.
     pub fn at(self, moment: Instant) -> DateTime<Utc> {
         match moment.checked_duration_since(self.heard_at) {
             Some(after) => self.said + after,
@@ -98,7 +98,7 @@ impl LiveConnection {
         self.used_at.elapsed() < TRUSTED && self.clock.heard_at.elapsed() < VERIFIED_FOR
     }
 
-    /// Asks the server again; `false` if a connection of another kind is now needed.
+    /// Verifies the server again; `false` if its tables have become distributed, or are no longer distributed.
     async fn refresh(&mut self, server: &ServerWatch) -> Result<bool> {
         let report = server.admit(&mut self.connection).await?;
         self.clock = DatabaseClock::of(&report);
@@ -106,20 +106,20 @@ impl LiveConnection {
     }
 }
 
-impl KeptConnection {
+impl DedicatedConnection {
     /// A connection outside the pool of `database`. On a cluster it is for the coordinator's own tables.
     pub fn new(database: &Database) -> Self {
         Self { server: Arc::clone(&database.server), plans: Plans::Generic, live: None }
     }
 
-    /// Like [`KeptConnection::new`], but also for distributed tables.
+    /// Like [`DedicatedConnection::new`], but also for distributed tables.
     pub fn for_shards(database: &Database) -> Self {
         Self { plans: Plans::ByPixel, ..Self::new(database) }
     }
 
-    /// Runs work within a time limit and while the address leads to the same server. After an error
-    /// the connection is closed, so that PostgreSQL rolls back an interrupted transaction. A
-    /// statement outside a transaction may still have been executed.
+    /// Runs work with a timeout, as long as the address leads to the same server. After an error the
+    /// connection is closed, so that PostgreSQL rolls back an interrupted transaction. A statement
+    /// outside a transaction may still have been executed.
     pub async fn run<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut LiveConnection) -> Result<T>,
@@ -129,7 +129,7 @@ impl KeptConnection {
             let live = self.get().await?;
             let generation = live.generation;
             tokio::select! {
-                // Polled first, so that a late answer of a former server is never used.
+                // Polled first, so that a late response of a former server is never used.
                 biased;
                 () = server.has_left(generation) => Err(Error::DatabaseUnavailable),
                 done = work(live) => done,
@@ -159,7 +159,7 @@ impl KeptConnection {
         Ok(self.live.insert(live))
     }
 
-    /// Opens a connection. It tries again when the first attempt found another server.
+    /// Opens a connection. Tries again if the first attempt showed that the address leads to another server.
     async fn open(&self) -> Result<LiveConnection> {
         let generation = self.server.generation();
         let opened = LiveConnection::open(&self.server, self.plans).await;
@@ -207,7 +207,7 @@ impl KeptConnection {
         self.live = None;
     }
 
-    /// Closes the connection after a failure, so that nothing is sent on it again.
+    /// Closes the connection after a failure, and requests a check of the address.
     fn give_up(&mut self) {
         self.live = None;
         self.server.doubt();
