@@ -311,7 +311,13 @@ async fn the_notice_of_a_pixel_that_ends_waits_for_the_mail_server() {
     tried(&app, 1).await;
     let email = fresh_address("ann");
     move_account(&app, &account.account_id, &email).await;
-    app.clock.advance(a_pause());
+    // The first attempt may end only after the clock was moved; its pause begins then.
+    wait_until("the notice arrives", async || {
+        app.clock.advance(a_pause());
+        tokio::time::sleep(RealTime::from_secs(1)).await;
+        !MailServer::shared().inbox(&email).is_empty()
+    })
+    .await;
     let mail = MailServer::shared().newest(&email).await;
     assert_eq!(mail.subject(), "shop.example will be removed on 9 April 2026");
     is_emptied(&app).await;
