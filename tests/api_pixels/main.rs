@@ -10,6 +10,7 @@ mod support;
 
 mod allowance_and_hosts;
 mod creation;
+mod daily_checks_after_requests;
 mod email_snippet;
 mod host_claims;
 mod host_disputes;
