@@ -3,8 +3,8 @@
 
 use assent::clock::Clock;
 use assent::config::Config;
+use assent::http::idempotency::repeatable;
 use assent::http::in_spans::in_spans;
-use assent::http::once::repeatable;
 use assent::infra::postgres::Database;
 use assent::infra::{Infra, telemetry};
 use rocket::Route;
