@@ -214,3 +214,34 @@ class Nginx:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
         shutil.rmtree(self.home)
+
+
+class Proxy:
+    """The proxy of deploy/nginx in front of a service. It listens on another port, and everything else is unchanged."""
+
+    def __init__(self, certificate, service):
+        self.port = free_port()
+        self.home = Path(tempfile.mkdtemp(prefix="assent-proxy.", dir="/var/tmp"))
+        self.home.chmod(0o755)
+        shipped = ROOT / "deploy/nginx"
+        listen = (shipped / "tls.conf").read_text()
+        files = {
+            "nginx.conf": (shipped / "nginx.conf").read_bytes(),
+            "nodes.conf": f"server 127.0.0.1:{service.port} max_fails=3 fail_timeout=1s;\n".encode(),
+            "listen.conf": listen.replace("listen 8080;", "").replace("8443", f"127.0.0.1:{self.port}").encode(),
+            "certificates/fullchain.pem": certificate["hooks.crt"],
+            "certificates/privkey.pem": certificate["hooks.key"],
+            "authority.crt": certificate["authority.crt"],
+        }
+        (self.home / "certificates").mkdir()
+        for name, content in files.items():
+            (self.home / name).write_bytes(content)
+        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx", "-p", self.home, "-c",
+                                         self.home / "nginx.conf", "-g", "daemon off;"])
+        atexit.register(self.process.terminate)
+        wait_for(self.port)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        shutil.rmtree(self.home)

@@ -23,7 +23,8 @@ ROUNDS = 5
 
 def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", arguments=(), headers=(),
         may_be_refused=False, gives_way=False):
-    """Runs wrk. Returns the report of `report.lua`, with `per_second`."""
+    """Runs wrk. Returns the report of `report.lua`, with `per_second`, and `busy_us`: the processor time of the whole
+    machine per request, in microseconds."""
     command = ["wrk", f"--threads={threads}", f"--connections={connections}",
                f"--duration={seconds}s", "--timeout=10s", f"--script={HERE / script}"]
     if gives_way:
@@ -31,8 +32,10 @@ def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", argument
     for header in headers:
         command += ["--header", header]
     command += [url, "--", *map(str, arguments)]
+    before = busy_seconds()
     done = subprocess.run(command, capture_output=True, text=True,
                           env={**os.environ, "BENCH_LOAD": str(HERE)})
+    busy = busy_seconds() - before
     found = re.search(r"^REPORT (.*)$", done.stdout, re.MULTILINE)
     if done.returncode or not found:
         raise SystemExit(f"wrk failed: {done.stdout}{done.stderr}")
@@ -40,7 +43,14 @@ def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", argument
     if not may_be_refused and (report["refused"] or report["broken"]):
         raise SystemExit(f"not every request was answered as it should: {report}")
     report["per_second"] = report["requests"] / report["seconds"]
+    report["busy_us"] = busy / max(1, report["requests"]) * 1e6
     return report
+
+
+def busy_seconds():
+    """The processor time of everything on this machine so far, of all processes and of the kernel."""
+    user, nice, system, _idle, _waiting, irq, softirq = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def bench_program(name):
@@ -62,11 +72,14 @@ def open_load_program():
     return TARGET / "release/examples/open_load"
 
 
-def open_load(service, requests, rate, connections=64, may_be_refused=False):
+def open_load(service, requests, rate, connections=64, may_be_refused=False, tls=None):
     """Sends requests at this rate, however long the responses take. Returns the report, with `per_second`; the
-    times count from when each request was due."""
+    times count from when each request was due. `tls` is the name of the server and the file with its authority:
+    then each request uses a connection of its own."""
     command = [open_load_program(), f"127.0.0.1:{service.port}", f"--rate={rate}",
                f"--connections={connections}"]
+    if tls:
+        command += [f"--tls={tls[0]}", f"--authority={tls[1]}"]
     lines = "\n".join(map(json.dumps, requests))
     done = subprocess.run(command, input=lines, capture_output=True, text=True)
     if done.returncode:

@@ -17,8 +17,10 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::visits::Visits;
+
 type Sender = SendRequest<Full<Bytes>>;
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A response that takes longer counts as broken.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -27,6 +29,8 @@ pub struct Load {
     pub address: SocketAddr,
     pub rate: f64,
     pub connections: usize,
+    /// `None` for persistent connections without TLS.
+    pub visits: Option<Visits>,
 }
 
 /// The result of a load. Times include every request that was answered, whatever the status.
@@ -50,11 +54,12 @@ struct Outcome {
     status: Option<StatusCode>,
 }
 
-/// A pool of persistent connections.
+/// A pool of persistent connections, or new ones for every request.
 struct Connections {
     address: SocketAddr,
     free: Mutex<Vec<Sender>>,
     turns: Semaphore,
+    visits: Option<Visits>,
 }
 
 impl Connections {
@@ -86,6 +91,9 @@ impl Connections {
 
     async fn ask(&self, request: Request<Full<Bytes>>) -> Result<StatusCode, Failure> {
         let _turn = self.turns.acquire().await?;
+        if let Some(visits) = &self.visits {
+            return visits.ask(request).await;
+        }
         let mut sender = self.free_or_new().await?;
         let answer = sender.send_request(request).await?;
         let status = answer.status();
@@ -102,15 +110,17 @@ impl Connections {
 
 impl Load {
     /// Sends each request at its scheduled time, and waits for all responses.
-    pub fn run(&self, requests: Vec<Request<Full<Bytes>>>) -> io::Result<Report> {
+    pub fn run(self, requests: Vec<Request<Full<Bytes>>>) -> io::Result<Report> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connections = Arc::new(Connections {
             address: self.address,
             free: Mutex::default(),
             turns: Semaphore::new(self.connections),
+            visits: self.visits,
         });
+        let kept = if connections.visits.is_some() { 0 } else { self.connections };
         runtime.block_on(async {
-            for _ in 0..self.connections {
+            for _ in 0..kept {
                 let sender = connections.open().await.map_err(io::Error::other)?;
                 connections.give_back(sender);
             }

@@ -7,9 +7,11 @@
 //! and `body`, and prints the result as one JSON object.
 
 mod load;
+mod visits;
 
 use std::io::{BufRead, Write, stdin, stdout};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Parser;
 use http_body_util::Full;
@@ -18,6 +20,7 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 
 use load::Load;
+use visits::Visits;
 
 #[derive(Parser)]
 struct Options {
@@ -30,6 +33,12 @@ struct Options {
     /// part of its response time.
     #[arg(long)]
     connections: usize,
+    /// The name of the server. With it, each request uses a TLS connection of its own and HTTP/2.
+    #[arg(long, requires = "authority")]
+    tls: Option<String>,
+    /// A PEM file with the certificate of the authority that signed the server's.
+    #[arg(long)]
+    authority: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -43,13 +52,24 @@ struct Planned {
     body: String,
 }
 
+/// How requests name the server.
+enum Server {
+    Plain { host: String },
+    Tls { name: String },
+}
+
 fn get() -> String {
     "GET".to_owned()
 }
 
-fn read(line: &str, host: &str) -> Result<Request<Full<Bytes>>, Box<dyn std::error::Error>> {
+fn read(line: &str, server: &Server) -> Result<Request<Full<Bytes>>, Box<dyn std::error::Error>> {
     let Planned { method, path, headers, body } = serde_json::from_str(line)?;
-    let mut request = Request::builder().method(&*method).uri(path).header("Host", host);
+    let mut request = Request::builder().method(&*method);
+    request = match server {
+        Server::Plain { host } => request.uri(path).header("Host", host),
+        // HTTP/2 sends the host with the path.
+        Server::Tls { name } => request.uri(format!("https://{name}{path}")),
+    };
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -57,11 +77,18 @@ fn read(line: &str, host: &str) -> Result<Request<Full<Bytes>>, Box<dyn std::err
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Options { address, rate, connections } = Options::parse();
-    let host = address.to_string();
-    let requests = stdin().lock().lines().map(|line| read(&line?, &host));
+    let Options { address, rate, connections, tls, authority } = Options::parse();
+    let visits = match (&tls, &authority) {
+        (Some(name), Some(authority)) => Some(Visits::new(address, name.clone(), authority)?),
+        _ => None,
+    };
+    let server = match tls {
+        Some(name) => Server::Tls { name },
+        None => Server::Plain { host: address.to_string() },
+    };
+    let requests = stdin().lock().lines().map(|line| read(&line?, &server));
     let requests = requests.collect::<Result<Vec<_>, _>>()?;
-    let report = Load { address, rate, connections }.run(requests)?;
+    let report = Load { address, rate, connections, visits }.run(requests)?;
     writeln!(stdout(), "{}", serde_json::to_string(&report)?)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::load::{Load, Report};
-use super::read;
+use super::{Server, read};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -53,8 +53,9 @@ fn stalling_server() -> SocketAddr {
 
 fn open(address: SocketAddr, rate: f64, connections: usize, count: usize) -> Report {
     let line = r#"{"path": "/", "headers": [["X-Test", "1"]]}"#;
-    let requests = (0..count).map(|_| read(line, "test.example").unwrap()).collect();
-    Load { address, rate, connections }.run(requests).unwrap()
+    let server = Server::Plain { host: "test.example".to_owned() };
+    let requests = (0..count).map(|_| read(line, &server).unwrap()).collect();
+    Load { address, rate, connections, visits: None }.run(requests).unwrap()
 }
 
 /// The p99, in milliseconds, of a closed load: each client sends a request after each response.
