@@ -1,14 +1,18 @@
-"""Webhooks: recording with and without a webhook, and the delivery rate and delay for a fast receiver."""
+"""Webhooks: recording with and without a webhook, the delivery rate and delay for a fast receiver, and the same with
+1,000 endpoints of which a tenth does not answer."""
 
+import random
+import socket
 import subprocess
 import tempfile
 import time
 import uuid
 from pathlib import Path
 
-from load import alternate, median, ratio
+from load import alternate, median, open_load, ratio
+from load.visits import choice
 from rows.record import Load
-from servers import Nginx, Service
+from servers import Nginx, Service, free_port
 
 HOST = "hooks.example"
 # Choices per second for the measurement of the delay: half of the goal of the delivery rate.
@@ -17,6 +21,12 @@ GOAL = 1000
 # Pending deliveries, and the pixels to which they belong: the deliveries of one pixel are sent one after the
 # other.
 BACKLOG, PIXELS = 10_000, 3
+# Sites of different customers, each with an endpoint. The servers of some refuse connections, and those of others
+# accept them and never answer.
+ENDPOINTS, DEAD, SLOW = 1_000, 50, 50
+# Choices per second for the delay at these endpoints, its duration in seconds, and the pending deliveries of each
+# endpoint for the rate.
+ENDPOINTS_RATE, ENDPOINTS_SECONDS, EACH_PENDING = 1_000, 10, 20
 
 
 def certificate():
@@ -189,11 +199,98 @@ def latency(postgres, receiver):
     return rate, pauses[int(len(pauses) * 0.99)] * 1000
 
 
+class Endpoints:
+    """A service with many customers, each with a site and an endpoint."""
+
+    DATABASE = "webhooks_endpoints"
+
+    def __init__(self, postgres, receiver):
+        self.postgres, self.receiver = postgres, receiver
+        postgres.sql("postgres", f"CREATE DATABASE {self.DATABASE}")
+        self.silent = socket.create_server(("127.0.0.1", 0), backlog=4096)
+        settings = receiver.settings()
+        hosts = [settings["WEBHOOK_RESOLVE"], f"dead.example=127.0.0.1:{free_port()}",
+                 f"slow.example=127.0.0.1:{self.silent.getsockname()[1]}"]
+        self.settings = {**settings, "WEBHOOK_RESOLVE": ",".join(hosts)}
+        self.start()
+        self.sites = [self.subscribed(number) for number in range(ENDPOINTS)]
+
+    def start(self):
+        self.service = Service(self.postgres, self.DATABASE, **self.settings)
+
+    def subscribed(self, number):
+        """Opens an account with a site and an endpoint. Returns its pixel, host and policy."""
+        host = f"shop-{number}.example"
+        pixel, policy = self.service.site(host)
+        receiver = "dead.example" if number < DEAD else "slow.example" if number < DEAD + SLOW else HOST
+        call(self.service, "POST", "/v1/webhooks",
+             {"url": f"https://{receiver}/{number}", "events": ["choice.recorded"]})
+        return pixel, host, policy
+
+    def delay(self):
+        """Records choices on a schedule. Returns the delays of the deliveries to healthy endpoints, in milliseconds,
+        in ascending order."""
+        count = ENDPOINTS_RATE * ENDPOINTS_SECONDS
+        chosen = [(number, choice(*self.sites[number], f"d-{visitor}"))
+                  for visitor in range(count) for number in [random.randrange(ENDPOINTS)]]
+        before = len(self.receiver.arrivals())
+        open_load(self.service, [request for _, request in chosen], ENDPOINTS_RATE)
+        healthy = sum(number >= DEAD + SLOW for number, _ in chosen)
+        return sorted(delay * 1000 for _, delay in arrived(self.receiver, before, healthy, 60))
+
+    def rate(self):
+        """Deliveries per second to healthy endpoints, when deliveries of all endpoints are pending."""
+        self.service.stop()
+        before = len(self.receiver.arrivals())
+        self.postgres.sql(self.DATABASE, f"""
+            WITH first AS (SELECT DISTINCT ON (pixel_id) * FROM consent_receipts),
+            copied AS (
+                INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+                    purposes, recorded_at, signature)
+                SELECT pixel_id, gen_random_uuid(), 'v' || n, origin, consent_state, policy_hash, purposes,
+                    recorded_at, signature
+                FROM generate_series(1, {EACH_PENDING}) AS n, first RETURNING pixel_id, seq)
+            INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject, occurred_at,
+                next_attempt_at)
+            SELECT pixel_id, endpoint_id, gen_random_uuid(), 'choice.recorded', jsonb_build_object('seq', seq), now(),
+                now()
+            FROM copied JOIN pixels USING (pixel_id) JOIN webhook_endpoints USING (account_id);
+            ANALYZE""")
+        self.start()
+        healthy = (ENDPOINTS - DEAD - SLOW) * EACH_PENDING
+        came = sorted(at for at, _ in arrived(self.receiver, before, healthy, 120))
+        return (len(came) - 1) / (came[-1] - came[0])
+
+    def stop(self):
+        self.service.stop()
+        self.silent.close()
+
+
+def many_endpoints(postgres, receiver):
+    endpoints = Endpoints(postgres, receiver)
+    # The first deliveries find out which endpoints fail.
+    endpoints.delay()
+    delays = [endpoints.delay() for _ in range(3)]
+    rates = [endpoints.rate() for _ in range(3)]
+    endpoints.stop()
+    p99 = [found[int(len(found) * 0.99)] for found in delays]
+    where = f"{ENDPOINTS:,} endpoints, of which {DEAD} refuse connections and {SLOW} never answer"
+    return [
+        {"what": f"deliveries to {where}: the healthy ones, when all have {EACH_PENDING} pending", "beside": "",
+         "ours": f"{median(rates):,.0f}/s", "theirs": "", "value": median(rates), "unit": "/s", "goal": 5000,
+         "name": "webhooks endpoints"},
+        {"what": f"from choice to delivery with {where}: p99 of the healthy ones", "beside": "",
+         "ours": f"{ENDPOINTS_RATE:,}/s", "theirs": "", "value": median(p99), "unit": "ms", "goal": 250,
+         "at_most": True, "name": "webhooks endpoints p99"},
+    ]
+
+
 def measure(postgres):
     receiver = Receiver()
     beside = beside_none(postgres, receiver)
     peak = backlog(postgres, receiver)
     rate, p99 = latency(postgres, receiver)
+    many = many_endpoints(postgres, receiver)
     receiver.stop()
     return [
         *beside,
@@ -202,4 +299,5 @@ def measure(postgres):
          "goal": GOAL},
         {"what": "from choice to delivery, p99", "beside": "", "ours": f"{rate:,.0f}/s",
          "theirs": "", "value": p99, "unit": "ms", "goal": 2000, "at_most": True},
+        *many,
     ]
