@@ -1,6 +1,9 @@
-"""The public log: appending choices, and proofs among ten million receipts."""
+"""The public log: appending choices, the time until a choice has a proof, and proofs among ten million receipts."""
 
+import json
+import threading
 import time
+import urllib.error
 import urllib.request
 
 from load import median, open_load, wrk
@@ -16,10 +19,14 @@ RECORDING = 4
 MAX_WAIT = 60
 # The number of concurrent requests for proofs.
 CONNECTIONS = 4
+# While choices are recorded at this rate, for this number of seconds, other visitors wait for the proofs of theirs.
+BESIDE, BESIDE_SECONDS = 1_000, 60
+# Seconds between two requests for the same proof, and between two of these visitors.
+AGAIN, NEXT = 0.1, 0.2
 
 
 def wait_until_appended(sql):
-    """Waits until no choice is pending. The log appends every ten seconds."""
+    """Waits until no choice is pending."""
     deadline = time.monotonic() + MAX_WAIT
     while sql("SELECT EXISTS (SELECT FROM log_leaves WHERE epoch IS NULL)") == "t":
         if time.monotonic() > deadline:
@@ -68,6 +75,43 @@ def append_times(log):
     return took
 
 
+def wait_for_proof(log, visitor):
+    """Records a choice. Returns the seconds from its receipt to its proof."""
+    service, pixel = log.stock.service, log.stock.pixel
+    made = visits.choice(pixel, "shop.example", log.stock.policy, visitor)
+    service.call(made["method"], made["path"], json.loads(made["body"]))
+    begun = time.monotonic()
+    while True:
+        try:
+            service.call("GET", f"/v1/consent/proof?pixel_id={pixel}&visitor_id={visitor}")
+            return time.monotonic() - begun
+        except urllib.error.HTTPError as refused:
+            if refused.code not in (404, 409) or time.monotonic() - begun > MAX_WAIT:
+                raise
+        time.sleep(AGAIN)
+
+
+def proof_delays(log):
+    """The seconds from choice to proof of visitors while others choose, in ascending order."""
+    chosen = visits.choices(log.stock.pixel, log.stock.policy, "beside", BESIDE * BESIDE_SECONDS)
+    delays, threads = [], []
+    load = threading.Thread(target=open_load, args=(log.stock.service, chosen, BESIDE, 64))
+    load.start()
+    number = 0
+    while load.is_alive():
+        thread = threading.Thread(target=lambda visitor: delays.append(wait_for_proof(log, visitor)),
+                                  args=(f"waiting-{number}",))
+        thread.start()
+        threads.append(thread)
+        number += 1
+        time.sleep(NEXT)
+    for thread in threads:
+        thread.join()
+    if len(delays) != number:
+        raise SystemExit(f"{len(delays)} of {number} visitors have a proof")
+    return sorted(delays)
+
+
 def proofs(log):
     """Requests proofs of random visitors in the log. Returns the peak rate, and the reports of open loads at half
     of that rate."""
@@ -87,6 +131,7 @@ def measure(postgres):
     stock = Stock(postgres, RECEIPTS)
     log = Log(stock)
     took = append_times(log)
+    delays = proof_delays(log)
     peak, reports = proofs(log)
     stock.end()
     rate = median(report["per_second"] for report in reports)
@@ -94,6 +139,9 @@ def measure(postgres):
     return [
         {"what": f"appending {APPENDED:,} choices to the log", **common,
          "ours": f"{min(took):.0f} to {max(took):.0f} ms", "value": median(took), "goal": 20},
+        {"what": f"from choice to proof, p99, while {BESIDE:,} choices per second are recorded", "beside": "",
+         "ours": f"{len(delays)} visitors, p50 {median(delays):.1f} s", "theirs": "", "unit": "s", "at_most": True,
+         "value": delays[int(len(delays) * 0.99)], "goal": 3, "name": "proof delay"},
         {"what": f"a proof, p99 at half of its peak rate, at {RECEIPTS:,} receipts ({CONNECTIONS} connections)",
          **common, "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "value": median(report["p99_ms"] for report in reports),
          "goal": 10},
