@@ -31,7 +31,7 @@ def measure(postgres):
     return [{
         "what": f"peak memory during all measurements, including the tags of {PIXELS:,} pixels in turn",
         "beside": "", "ours": f"{report['requests']:,} tags", "theirs": "",
-        "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 64, "at_most": True, "name": "memory",
+        "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 60, "at_most": True, "name": "memory",
         "note": f"Of the memory {program / 1024:.0f} MiB are pages of the program and its libraries, which the system "
                 "can drop and read again; the cache of scripts may take 32 MiB.",
     }]

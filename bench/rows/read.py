@@ -32,7 +32,7 @@ def log_of_visitor(postgres):
                     "(8 connections)",
             "beside": "", "ours": f"{rate:,.0f}/s of {most:,.0f}/s", "theirs": "",
             "value": median(report["p99_ms"] for report in runs), "unit": "ms",
-            "goal": 20, "at_most": True}
+            "goal": 10, "at_most": True}
 
 
 class Day:
