@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chat;
+use super::event_payload::kinds::EventPayload;
+use super::event_payload::{self, StoredEvent};
 use super::format::Format;
-use super::news::kinds::News;
-use super::news::{self, StoredEvent};
 use super::store::waiting::DueDelivery;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ struct Envelope<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Data {
-    News(Box<News>),
+    Event(Box<EventPayload>),
     Test(Value),
 }
 
@@ -43,11 +43,11 @@ pub async fn of(
     due: &[&DueDelivery],
 ) -> Result<Vec<Option<Vec<u8>>>> {
     let events = due.iter().filter_map(|due| event_of(due)).collect::<Vec<_>>();
-    let mut news = news::of(infra, &events).await?.into_iter();
+    let mut payloads = event_payload::of(infra, &events).await?.into_iter();
     let mut bodies = Vec::with_capacity(due.len());
     for due in due {
         let data = match EventKind::parse(&due.kind) {
-            Some(_) => news.next().flatten().map(|news| Data::News(Box::new(news))),
+            Some(_) => payloads.next().flatten().map(|payload| Data::Event(Box::new(payload))),
             None => Some(test(infra.base_url())),
         };
         bodies.push(data.map(|data| written(infra.base_url(), format, due, data)).transpose()?);

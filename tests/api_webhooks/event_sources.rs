@@ -6,7 +6,7 @@ use assent::clock::Clock;
 use assent::infra::Infra;
 use assent::infra::changes::Invalidation;
 use assent::types::ids::AccountId;
-use assent::webhooks::news::{self, StoredEvent};
+use assent::webhooks::event_payload::{self, StoredEvent};
 use chrono::{DateTime, Duration, Utc};
 use nix::sys::signal::Signal;
 use reqwest::Method;
@@ -94,10 +94,10 @@ impl Scene {
             StoredEvent { kind: kind.into(), partition_key, subject, occurred_at }
         });
         let happened = happened.collect::<Vec<_>>();
-        let news = news::of(&self.infra, &happened).await.unwrap();
-        let bodies = happened.iter().zip(news).map(|(happened, news)| {
+        let payloads = event_payload::of(&self.infra, &happened).await.unwrap();
+        let bodies = happened.iter().zip(payloads).map(|(happened, payload)| {
             let time = assent::clock::rfc3339(happened.occurred_at);
-            news.map_or(
+            payload.map_or(
                 Value::Null,
                 |data| json!({"type": happened.kind, "timestamp": time, "data": data}),
             )

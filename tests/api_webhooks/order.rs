@@ -10,7 +10,7 @@ use crate::support::{Account, Shop};
 
 /// The ways in which the service learns of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum News {
+enum BillingEvent {
     SuccessPage,
     Completed,
     FirstInvoice,
@@ -18,12 +18,12 @@ enum News {
     Deleted,
 }
 
-/// Every way to hear some of the news, each at most once, in every order; never none.
-fn every_order(news: &[News]) -> Vec<Vec<News>> {
+/// Every way to hear some of the events, each at most once, in every order; never none.
+fn every_order(events: &[BillingEvent]) -> Vec<Vec<BillingEvent>> {
     let mut orders = Vec::new();
     let mut begun = vec![Vec::new()];
     while let Some(order) = begun.pop() {
-        for &next in news.iter().filter(|next| !order.contains(*next)) {
+        for &next in events.iter().filter(|next| !order.contains(*next)) {
             begun.push([order.as_slice(), &[next]].concat());
         }
         orders.push(order);
@@ -32,7 +32,7 @@ fn every_order(news: &[News]) -> Vec<Vec<News>> {
     orders
 }
 
-/// An account that has paid once and been renewed, the news of it not yet told.
+/// An account that has paid once and been renewed, before the service learns of it.
 struct Case {
     account: Account,
     bought: Bought,
@@ -58,18 +58,18 @@ impl Case {
         Self { account, bought, completed, first_invoice, renewal, deleted }
     }
 
-    async fn deliver(&self, shop: &Shop, news: News) {
-        let event = match news {
-            News::SuccessPage => {
+    async fn deliver(&self, shop: &Shop, event: BillingEvent) {
+        let body = match event {
+            BillingEvent::SuccessPage => {
                 assert_eq!(shop.complete_checkout(&self.bought.session).await.status, 200);
                 return;
             }
-            News::Completed => &self.completed,
-            News::FirstInvoice => &self.first_invoice,
-            News::Renewal => &self.renewal,
-            News::Deleted => &self.deleted,
+            BillingEvent::Completed => &self.completed,
+            BillingEvent::FirstInvoice => &self.first_invoice,
+            BillingEvent::Renewal => &self.renewal,
+            BillingEvent::Deleted => &self.deleted,
         };
-        received(&shop.deliver(event).await);
+        received(&shop.deliver(body).await);
     }
 }
 
@@ -77,13 +77,18 @@ impl Case {
 async fn lost_repeated_and_reordered_events_lead_to_the_same_account() {
     let shop = Shop::open().await;
     let end = Standing::paid_until(shop.now() + Months::new(2));
-    let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];
-    for (number, order) in every_order(&news).into_iter().enumerate() {
+    let events = [
+        BillingEvent::SuccessPage,
+        BillingEvent::Completed,
+        BillingEvent::FirstInvoice,
+        BillingEvent::Renewal,
+    ];
+    for (number, order) in every_order(&events).into_iter().enumerate() {
         let case = Case::new(&shop, number, false).await;
-        for &news in &order {
-            case.deliver(&shop, news).await;
+        for &event in &order {
+            case.deliver(&shop, event).await;
             if number % 2 == 0 {
-                case.deliver(&shop, news).await;
+                case.deliver(&shop, event).await;
             }
         }
         assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
@@ -95,12 +100,17 @@ async fn lost_repeated_and_reordered_events_lead_to_the_same_account() {
 async fn the_end_of_the_subscription_may_be_heard_at_any_time() {
     let shop = Shop::open().await;
     let end = Standing::paid_until(shop.now() + Months::new(2));
-    let news = [News::SuccessPage, News::Completed, News::Renewal, News::Deleted];
-    let orders = every_order(&news).into_iter().filter(|order| *order != [News::Deleted]);
+    let events = [
+        BillingEvent::SuccessPage,
+        BillingEvent::Completed,
+        BillingEvent::Renewal,
+        BillingEvent::Deleted,
+    ];
+    let orders = every_order(&events).into_iter().filter(|order| *order != [BillingEvent::Deleted]);
     for (number, order) in orders.enumerate() {
         let case = Case::new(&shop, number, true).await;
-        for &news in &order {
-            case.deliver(&shop, news).await;
+        for &event in &order {
+            case.deliver(&shop, event).await;
         }
         assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
         let again = shop.session(&case.account).await;
@@ -109,13 +119,18 @@ async fn the_end_of_the_subscription_may_be_heard_at_any_time() {
 }
 
 #[tokio::test]
-async fn all_news_at_the_same_moment_end_the_same() {
+async fn all_events_at_the_same_moment_end_the_same() {
     let shop = Shop::open().await;
     let end = Standing::paid_until(shop.now() + Months::new(2));
     for number in 0..4 {
         let case = Case::new(&shop, number, false).await;
-        let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];
-        let all = (0..24).map(|turn| case.deliver(&shop, news[(turn + number) % news.len()]));
+        let events = [
+            BillingEvent::SuccessPage,
+            BillingEvent::Completed,
+            BillingEvent::FirstInvoice,
+            BillingEvent::Renewal,
+        ];
+        let all = (0..24).map(|turn| case.deliver(&shop, events[(turn + number) % events.len()]));
         join_all(all).await;
         assert_eq!(shop.standing(&case.account).await, end);
         let rows: i64 =
@@ -129,7 +144,7 @@ async fn all_news_at_the_same_moment_end_the_same() {
 }
 
 #[tokio::test]
-async fn the_plan_outlives_a_restart_of_the_news_a_month_later() {
+async fn the_plan_outlives_a_restart_of_the_events_a_month_later() {
     let shop = Shop::open().await;
     let (ann, bought) = shop.subscriber("ann@example.com").await;
     let completed = shop.provider.event(COMPLETED, &bought.session);

@@ -12,7 +12,7 @@ use crate::http::problem::{Problem, ValidationProblem};
 use crate::infra::templates::{STAND_IN, with_index};
 use crate::receipts::check::LatestReceipt;
 use crate::receipts::export::{PolicyLine, ReceiptLine};
-use crate::webhooks::news::kinds::{
+use crate::webhooks::event_payload::kinds::{
     AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, SilenceNews,
     WithdrawnNews,
 };

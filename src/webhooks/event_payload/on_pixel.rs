@@ -3,7 +3,8 @@ use std::collections::HashMap;
 use sqlx::PgPool;
 
 use super::kinds::{
-    ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, SilenceNews, WithdrawnNews,
+    ChoiceNews, ContactNews, ErasureNews, EventPayload, InstallNews, PolicyNews, SilenceNews,
+    WithdrawnNews,
 };
 use super::stored_event::{StoredEvent, Subject};
 use crate::contacts::contact::{Contact, WithdrawnContact};
@@ -21,26 +22,26 @@ use crate::receipts::{StoredReceipt, list_receipts_at};
 use crate::silence::find_report;
 use crate::types::ids::PixelId;
 
-pub async fn news_of(
+pub async fn payloads_of(
     infra: &Infra,
     pixel_id: &PixelId,
     events: &[&StoredEvent],
-) -> Result<Vec<Option<News>>> {
+) -> Result<Vec<Option<EventPayload>>> {
     let pixel = {
         let mut connection = infra.pool.acquire().await?;
         find_any_pixel(&mut connection, pixel_id).await?
     };
     let Some(pixel) = pixel else { return Ok(events.iter().map(|_| None).collect()) };
     let found = Found::of(infra, pixel, events).await?;
-    let mut news = Vec::with_capacity(events.len());
+    let mut payloads = Vec::with_capacity(events.len());
     for event in events {
         let payload = found.contact_or_choice(event);
-        news.push(match payload {
+        payloads.push(match payload {
             Some(payload) => Some(payload),
             None => found.rare(&infra.pool, infra.base_url(), event).await?,
         });
     }
-    Ok(news)
+    Ok(payloads)
 }
 
 struct Found {
@@ -84,7 +85,7 @@ impl Found {
         })
     }
 
-    fn contact_or_choice(&self, event: &StoredEvent) -> Option<News> {
+    fn contact_or_choice(&self, event: &StoredEvent) -> Option<EventPayload> {
         let subject = event.subject();
         match event.kind {
             EventKind::ContactCreated | EventKind::ContactUpdated => {
@@ -100,8 +101,8 @@ impl Found {
         }
     }
 
-    fn contact(&self, contact: &Contact) -> News {
-        News::Contact(ContactNews {
+    fn contact(&self, contact: &Contact) -> EventPayload {
+        EventPayload::Contact(ContactNews {
             pixel_id: self.pixel.pixel_id.clone(),
             domain: self.pixel.domain.clone(),
             contact: contact.clone(),
@@ -109,9 +110,9 @@ impl Found {
         })
     }
 
-    fn withdrawn(&self, contact: &WithdrawnContact) -> News {
+    fn withdrawn(&self, contact: &WithdrawnContact) -> EventPayload {
         let before = contact.position - 1;
-        News::Withdrawn(WithdrawnNews {
+        EventPayload::Withdrawn(WithdrawnNews {
             pixel_id: self.pixel.pixel_id.clone(),
             domain: self.pixel.domain.clone(),
             contact: contact.clone(),
@@ -119,10 +120,10 @@ impl Found {
         })
     }
 
-    fn choice(&self, choice: &StoredReceipt) -> News {
+    fn choice(&self, choice: &StoredReceipt) -> EventPayload {
         let receipt = &choice.signed.receipt;
         let (visitor_id, receipt_id) = (&receipt.visitor_id, receipt.receipt_id);
-        News::Choice(ChoiceNews {
+        EventPayload::Choice(ChoiceNews {
             pixel_id: self.pixel.pixel_id.clone(),
             domain: self.pixel.domain.clone(),
             url: format!("{}/consent?visitor_id={visitor_id}&receipt_id={receipt_id}", self.url),
@@ -136,15 +137,14 @@ impl Found {
         pool: &PgPool,
         base_url: &str,
         event: &StoredEvent,
-    ) -> Result<Option<News>> {
+    ) -> Result<Option<EventPayload>> {
         let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
         let Subject { version, change, request_id, report_id, .. } = event.subject();
         if let Some(version) = version {
             let policy = find_version(pool, base_url, &pixel_id, version).await?;
             let url = format!("{}/consent/configuration", self.url);
-            return Ok(
-                policy.map(|policy| News::Policy(PolicyNews { pixel_id, domain, policy, url }))
-            );
+            return Ok(policy
+                .map(|policy| EventPayload::Policy(PolicyNews { pixel_id, domain, policy, url })));
         }
         if change.is_none() && request_id.is_none() && report_id.is_none() {
             return Ok(None);
@@ -153,18 +153,20 @@ impl Found {
         if let Some(change) = change {
             let install = InstallView::read(&mut connection, self.pixel.clone()).await?;
             let url = format!("{}/check", self.url);
-            let news = InstallNews { pixel_id, domain, change, install, url };
-            return Ok(Some(News::Install(Box::new(news))));
+            let payload = InstallNews { pixel_id, domain, change, install, url };
+            return Ok(Some(EventPayload::Install(Box::new(payload))));
         }
         if let Some(report_id) = report_id {
             let report = find_report(&mut connection, &pixel_id, report_id).await?;
             let url = format!("{}/watch-reports/{report_id}", self.url);
-            let news = |report| News::Silence(SilenceNews { pixel_id, domain, report, url });
-            return Ok(report.map(news));
+            let payload =
+                |report| EventPayload::Silence(SilenceNews { pixel_id, domain, report, url });
+            return Ok(report.map(payload));
         }
         let Some(request_id) = request_id else { return Ok(None) };
         let request = find_request(&mut connection, &pixel_id, request_id).await?;
         let url = format!("{}/erasure-requests", self.url);
-        Ok(request.map(|request| News::Erasure(ErasureNews { pixel_id, domain, request, url })))
+        Ok(request
+            .map(|request| EventPayload::Erasure(ErasureNews { pixel_id, domain, request, url })))
     }
 }

@@ -19,7 +19,7 @@ use crate::types::ids::{AccountId, PixelId};
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum News {
+pub enum EventPayload {
     Contact(ContactNews),
     Withdrawn(WithdrawnNews),
     Choice(ChoiceNews),
