@@ -2,15 +2,15 @@
 //! endpoint: in the order of events for each pixel, for several pixels in parallel. If it dies, its
 //! claims lapse after [`sender::CLAIM`]; deliveries that arrived unrecorded are then repeated under
 //! the same id. Round trips to the database are batched: deliveries are read in batches, bodies are
-//! built ahead ([`bodies`]), and results are stored by one commit every few milliseconds (`notes`).
+//! built ahead ([`bodies`]), and results are stored by one commit every few milliseconds (`result_writer`).
 
 pub mod attempt;
 pub mod bodies;
 pub mod dispatch;
 mod health;
-mod notes;
 pub mod outcome;
 pub mod pauses;
 mod pixel_queues;
+mod result_writer;
 pub mod sender;
 mod worker;

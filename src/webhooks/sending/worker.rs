@@ -9,9 +9,9 @@ use uuid::Uuid;
 use super::attempt::{Target, attempt};
 use super::bodies;
 use super::health::Health;
-use super::notes::{Ended, Notes};
 use super::outcome::Attempted;
 use super::pixel_queues::PixelQueues;
+use super::result_writer::{Ended, ResultWriter};
 use super::sender::{CLAIM, Sender, least_duration};
 use crate::error::{Error, Result};
 use crate::infra::changes::{Topic, Version};
@@ -41,7 +41,7 @@ pub async fn serve(
     known_version: Version,
 ) {
     let (endpoint_id, health) = (endpoint.endpoint_id, Health::of(&endpoint));
-    let mut visit = Visit {
+    let mut run = DeliveryRun {
         sender,
         endpoint,
         claim,
@@ -52,10 +52,10 @@ pub async fn serve(
         because: None,
         untidied: 0,
     };
-    let ended = match visit.send_all().await {
+    let ended = match run.send_all().await {
         // The error would persist, so the claim is left to lapse. A database that was unavailable is back.
         Err(error) if !matches!(error, Error::DatabaseUnavailable) => Err(error),
-        ended => visit.leave().await.and(ended),
+        ended => run.finish().await.and(ended),
     };
     if let Err(error) = ended
         && !sender.infra.shutdown.has_begun()
@@ -64,7 +64,7 @@ pub async fn serve(
     }
 }
 
-struct Visit<'a> {
+struct DeliveryRun<'a> {
     sender: &'a Sender,
     endpoint: ClaimedEndpoint,
     claim: Uuid,
@@ -76,7 +76,7 @@ struct Visit<'a> {
     untidied: usize,
 }
 
-impl Visit<'_> {
+impl DeliveryRun<'_> {
     async fn send_all(&mut self) -> Result<()> {
         let infra = &self.sender.infra;
         while !infra.shutdown.has_begun() {
@@ -96,11 +96,11 @@ impl Visit<'_> {
             self.untidied += due.len();
             let next_at = Instant::now() + least_duration(due.len());
             let target = Arc::new(self.target(secrets).await?);
-            let goes_on = self.send(&target, due).await?;
+            let may_continue = self.send(&target, due).await?;
             if let Some(because) = self.because {
                 return self.pause(because).await;
             }
-            if !goes_on {
+            if !may_continue {
                 return Ok(());
             }
             sleep_until(next_at).await;
@@ -135,17 +135,17 @@ impl Visit<'_> {
 
     /// Sends a batch; `false` if nothing more may be sent now.
     async fn send(&mut self, target: &Arc<Target>, due: Vec<DueDelivery>) -> Result<bool> {
-        let notes = Notes::start(&self.sender.infra, self.endpoint.endpoint_id);
+        let results = ResultWriter::start(&self.sender.infra, self.endpoint.endpoint_id);
         let mut under_way = JoinSet::new();
-        let sent = self.send_queues(target, PixelQueues::new(due), &mut under_way, &notes).await;
+        let sent = self.send_queues(target, PixelQueues::new(due), &mut under_way, &results).await;
         // This runs after an error too: posts in flight are not cancelled, and their results are stored.
-        let mut is_noting = true;
-        while is_noting && !under_way.is_empty() {
+        let mut is_writing = true;
+        while is_writing && !under_way.is_empty() {
             let done = finished(&mut under_way).await?;
-            is_noting = self.note(&notes, done).await;
+            is_writing = self.record(&results, done).await;
         }
         under_way.detach_all();
-        notes.finish().await?;
+        results.finish().await?;
         sent
     }
 
@@ -154,23 +154,23 @@ impl Visit<'_> {
         target: &Arc<Target>,
         mut pixel_queues: PixelQueues,
         under_way: &mut JoinSet<Attempted>,
-        notes: &Notes,
+        results: &ResultWriter,
     ) -> Result<bool> {
-        let mut goes_on = true;
+        let mut may_continue = true;
         loop {
-            goes_on &= !self.sender.infra.shutdown.has_begun();
+            may_continue &= !self.sender.infra.shutdown.has_begun();
             // The owner may have changed, paused or deleted the endpoint: read it again before sending more.
-            if goes_on && self.is_current() {
+            if may_continue && self.is_current() {
                 self.start(target, &mut pixel_queues, under_way).await?;
             }
             if under_way.is_empty() {
-                return Ok(goes_on);
+                return Ok(may_continue);
             }
             let done = finished(under_way).await?;
             done.iter().for_each(|attempted| pixel_queues.give_back(&attempted.due.partition_key));
-            goes_on &= self.note(notes, done).await;
+            may_continue &= self.record(results, done).await;
             if self.claimed_at.elapsed() > EXTENDED_AFTER {
-                goes_on &= self.extend().await?;
+                may_continue &= self.extend().await?;
             }
         }
     }
@@ -219,7 +219,7 @@ impl Visit<'_> {
     }
 
     /// Queues the results of attempts for storing; `false` if nothing more may be sent now.
-    async fn note(&mut self, notes: &Notes, done: Vec<Attempted>) -> bool {
+    async fn record(&mut self, results: &ResultWriter, done: Vec<Attempted>) -> bool {
         if done.is_empty() {
             return true;
         }
@@ -241,8 +241,8 @@ impl Visit<'_> {
         } else if self.health.is_given_up(now) {
             self.because = Some(PausedBecause::Failing);
         }
-        let is_noting = notes.add(Ended { attempts: done, health, has_recovered }).await;
-        is_noting && self.because.is_none() && !self.health.seems_away()
+        let is_writing = results.add(Ended { attempts: done, health, has_recovered }).await;
+        is_writing && self.because.is_none() && !self.health.seems_away()
     }
 
     /// Whether the endpoint is still claimed by this run. Also reads the owner's changes.
@@ -275,7 +275,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    async fn leave(&mut self) -> Result<()> {
+    async fn finish(&mut self) -> Result<()> {
         self.tidy().await?;
         let mut connection = self.sender.infra.pool.acquire().await?;
         claims::release(&mut connection, self.endpoint.endpoint_id, self.claim).await

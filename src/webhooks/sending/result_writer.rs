@@ -31,16 +31,16 @@ pub struct Ended {
     pub has_recovered: bool,
 }
 
-pub struct Notes {
+pub struct ResultWriter {
     waiting: mpsc::Sender<Ended>,
-    noting: JoinHandle<Result<()>>,
+    writing: JoinHandle<Result<()>>,
 }
 
-impl Notes {
+impl ResultWriter {
     pub fn start(infra: &Infra, endpoint_id: Uuid) -> Self {
         let (waiting, ended) = mpsc::channel(MOST_WAITING);
-        let noting = note_all(infra.clone(), endpoint_id, ended).in_current_span();
-        Self { waiting, noting: tokio::spawn(noting) }
+        let writing = write_all(infra.clone(), endpoint_id, ended).in_current_span();
+        Self { waiting, writing: tokio::spawn(writing) }
     }
 
     /// `false` if no more results can be stored: `finish` returns the reason.
@@ -50,11 +50,11 @@ impl Notes {
 
     pub async fn finish(self) -> Result<()> {
         drop(self.waiting);
-        self.noting.await.map_err(Error::internal)?
+        self.writing.await.map_err(Error::internal)?
     }
 }
 
-async fn note_all(
+async fn write_all(
     infra: Infra,
     endpoint_id: Uuid,
     mut waiting: mpsc::Receiver<Ended>,
@@ -74,7 +74,7 @@ async fn note_all(
 /// Retries while the database is unavailable for some seconds: unrecorded deliveries would be repeated.
 async fn with_database_retry(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let begun = Instant::now();
-    while let Err(error) = note(&infra.pool, &infra.clock, endpoint_id, ended).await {
+    while let Err(error) = write(&infra.pool, &infra.clock, endpoint_id, ended).await {
         if begun.elapsed() > DATABASE_TIMEOUT || infra.shutdown.has_begun() {
             return Err(error);
         }
@@ -83,7 +83,7 @@ async fn with_database_retry(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) 
     Ok(())
 }
 
-async fn note(pool: &PgPool, clock: &Clock, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
+async fn write(pool: &PgPool, clock: &Clock, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let attempts = || ended.iter().flat_map(|ended| &ended.attempts);
     let mut settled = attempts().filter_map(Attempted::settled).collect::<Vec<_>>();
     settled.sort_unstable_by_key(|settled| settled.seq);
