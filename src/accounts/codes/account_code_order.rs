@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::account_codes::{Asker, CODE_LIFE, evaluate, issue, use_up};
+use super::account_codes::{CODE_LIFE, CodeHolder, evaluate, issue, use_up};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
 use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, UncheckedCredentials};
@@ -131,7 +131,7 @@ impl Capability for OrderCode {
         if recipient.is_foreign {
             mailbox::admit(&mut transaction, &infra.outbox, now, address, too_many).await?;
         }
-        let code = issue(&mut transaction, now, &recipient.asker, purpose, address).await?;
+        let code = issue(&mut transaction, now, &recipient.holder, purpose, address).await?;
         let for_present = purpose == CodePurpose::ChangeEmail && !recipient.is_foreign;
         let code = MailedCode::new(address, purpose, code, now + CODE_LIFE, for_present);
         let mail = code_mail::put(&mut transaction, &infra.outbox, Some(account_id), &code).await?;
@@ -152,7 +152,7 @@ impl Capability for OrderCode {
 
 struct Recipient {
     address: Email,
-    asker: Asker,
+    holder: CodeHolder,
     /// Whether the address may belong to a person outside the account.
     is_foreign: bool,
 }
@@ -163,9 +163,9 @@ async fn recipient(
     account: &Account,
     order: &CodeOrder,
 ) -> Result<Recipient> {
-    let asker = asker_of(caller);
+    let holder = holder_of(caller);
     if order.purpose != CodePurpose::ChangeEmail {
-        return Ok(Recipient { address: own_mailbox(caller)?, asker, is_foreign: false });
+        return Ok(Recipient { address: own_mailbox(caller)?, holder, is_foreign: false });
     }
     let present = Email::parse(&account.email)?;
     let address = match text::present(order.email.as_deref()) {
@@ -173,18 +173,18 @@ async fn recipient(
         None => present.clone(),
     };
     if address == present {
-        return Ok(Recipient { address, asker: asker.at_present_mailbox(), is_foreign: false });
+        return Ok(Recipient { address, holder: holder.at_present_mailbox(), is_foreign: false });
     }
     match store::find_account_by_email(connection, address.as_str()).await? {
         Some(_) => Err(Error::EmailRegistered),
-        None => Ok(Recipient { address, asker, is_foreign: true }),
+        None => Ok(Recipient { address, holder, is_foreign: true }),
     }
 }
 
-fn asker_of(caller: &Caller) -> Asker {
+fn holder_of(caller: &Caller) -> CodeHolder {
     match &caller.actor {
-        Actor::Member(address) => Asker::of_member(caller.account_id(), address),
-        _ => Asker::of_account(caller.account_id()),
+        Actor::Member(address) => CodeHolder::of_member(caller.account_id(), address),
+        _ => CodeHolder::of_account(caller.account_id()),
     }
 }
 
@@ -226,22 +226,22 @@ pub async fn prove(
     if !outbox.mailer.is_configured() {
         return prove_by_key(connection, clock, caller.account_id(), code).await;
     }
-    prove_by_code(connection, clock, &asker_of(caller), purpose, address, code).await
+    prove_by_code(connection, clock, &holder_of(caller), purpose, address, code).await
 }
 
 async fn prove_by_code(
     connection: &mut PgConnection,
     clock: &Clock,
-    asker: &Asker,
+    holder: &CodeHolder,
     purpose: CodePurpose,
     address: &Email,
     code: Option<&str>,
 ) -> Result<Result<()>> {
     let now = clock.now();
-    if let Err(refusal) = evaluate(connection, now, asker, purpose, address, code).await? {
+    if let Err(refusal) = evaluate(connection, now, holder, purpose, address, code).await? {
         return Ok(Err(refusal));
     }
-    use_up(connection, asker, purpose).await?;
+    use_up(connection, holder, purpose).await?;
     Ok(Ok(()))
 }
 
@@ -257,9 +257,9 @@ pub async fn prove_member(
     if !outbox.mailer.is_configured() {
         return prove_by_key(connection, clock, account_id, Some(code)).await;
     }
-    let asker = Asker::of_member(account_id, &member.address);
+    let holder = CodeHolder::of_member(account_id, &member.address);
     let address = Email::parse(&member.address)?;
-    prove_by_code(connection, clock, &asker, purpose, &address, Some(code)).await
+    prove_by_code(connection, clock, &holder, purpose, &address, Some(code)).await
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,21 +290,21 @@ pub async fn prove_change(
         return Ok(shown.map(|()| Shown::BothMailboxes));
     }
     let (now, purpose) = (clock.now(), CodePurpose::ChangeEmail);
-    let asker = asker_of(caller);
-    if let Err(refusal) = evaluate(connection, now, &asker, purpose, new, codes.new).await? {
+    let holder = holder_of(caller);
+    if let Err(refusal) = evaluate(connection, now, &holder, purpose, new, codes.new).await? {
         return Ok(Err(refusal));
     }
     let mut shown = Shown::NewMailbox;
     if let Some(code) = codes.present {
-        let (address, asker) = (Email::parse(&account.email)?, asker.at_present_mailbox());
-        let evaluated = evaluate(connection, now, &asker, purpose, &address, Some(code)).await?;
+        let (address, holder) = (Email::parse(&account.email)?, holder.at_present_mailbox());
+        let evaluated = evaluate(connection, now, &holder, purpose, &address, Some(code)).await?;
         if let Err(refusal) = evaluated {
             return Ok(Err(refusal));
         }
-        use_up(connection, &asker, purpose).await?;
+        use_up(connection, &holder, purpose).await?;
         shown = Shown::BothMailboxes;
     }
-    use_up(connection, &asker, purpose).await?;
+    use_up(connection, &holder, purpose).await?;
     Ok(Ok(shown))
 }
 

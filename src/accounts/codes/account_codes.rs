@@ -1,5 +1,5 @@
 //! Codes that prove access to a mailbox: six digits, one purpose, 15 minutes. A code works only for
-//! its asker (the holders of the account's keys, or a signed-in member), so guesses of others
+//! its holder (anyone with a key of the account, or a signed-in member), so guesses of others
 //! neither succeed nor count, and nobody can lock an owner out. Only hashes are stored, so the
 //! address must be given again with the code.
 
@@ -19,9 +19,9 @@ pub const CODE_LIFE: Duration = Duration::minutes(15);
 const AFTER_WRONG_TRIES: Duration = Duration::seconds(1);
 
 #[derive(Clone)]
-pub struct Asker(Vec<u8>);
+pub struct CodeHolder(Vec<u8>);
 
-impl Asker {
+impl CodeHolder {
     pub fn of_account(account_id: &AccountId) -> Self {
         Self(secret_hash(&format!("account:{account_id}")))
     }
@@ -30,21 +30,24 @@ impl Asker {
         Self(secret_hash(&format!("member:{account_id}:{address}")))
     }
 
-    /// The same asker, for codes to the current mailbox during a change of address. The separate
+    /// The same holder, for codes to the current mailbox during a change of address. The separate
     /// key lets codes for the old and the new mailbox exist at the same time.
     pub fn at_present_mailbox(&self) -> Self {
         Self(secret_hash(&format!("present mailbox:{}", hex::encode(&self.0))))
     }
 
-    pub fn hashes(askers: &[Self]) -> Vec<Vec<u8>> {
-        askers.iter().flat_map(|asker| [asker.0.clone(), asker.at_present_mailbox().0]).collect()
+    pub fn hashes(holders: &[Self]) -> Vec<Vec<u8>> {
+        holders
+            .iter()
+            .flat_map(|holder| [holder.0.clone(), holder.at_present_mailbox().0])
+            .collect()
     }
 
     pub fn hash(&self) -> &[u8] {
         &self.0
     }
 
-    /// Includes the asker's key, because a hash of six digits alone could be reversed.
+    /// Includes the holder's key, because a hash of six digits alone could be reversed.
     fn code_hash(&self, purpose: CodePurpose, address: &Email, code: &str) -> Vec<u8> {
         let mut hash = Sha256::new_with_prefix(&self.0);
         for part in [purpose.as_str(), address.as_str(), code] {
@@ -55,17 +58,17 @@ impl Asker {
     }
 }
 
-/// Creates a code, which replaces an older one of the asker and purpose. The caller has counted the mail.
+/// Creates a code, which replaces an older one of the holder and purpose. The caller has counted the mail.
 pub async fn issue(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
-    asker: &Asker,
+    holder: &CodeHolder,
     purpose: CodePurpose,
     address: &Email,
 ) -> Result<String> {
     let code = random_code();
-    let hash = asker.code_hash(purpose, address, &code);
-    store::upsert_account_code(connection, asker.hash(), purpose, &hash, now + CODE_LIFE).await?;
+    let hash = holder.code_hash(purpose, address, &code);
+    store::upsert_account_code(connection, holder.hash(), purpose, &hash, now + CODE_LIFE).await?;
     Ok(code)
 }
 
@@ -74,12 +77,12 @@ pub async fn issue(
 pub async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
-    asker: &Asker,
+    holder: &CodeHolder,
     purpose: CodePurpose,
     address: &Email,
     code: Option<&str>,
 ) -> Result<Result<()>> {
-    let stored = store::lock_account_code(connection, asker.hash(), purpose).await?;
+    let stored = store::lock_account_code(connection, holder.hash(), purpose).await?;
     let Some(stored) = stored.filter(|stored| stored.expires_at > now) else {
         return Ok(Err(Error::InvalidCode));
     };
@@ -87,9 +90,9 @@ pub async fn evaluate(
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(AFTER_WRONG_TRIES) }));
     }
     // Hashes are compared, so the timing of the comparison reveals nothing about the digits.
-    let hash = code.map(|code| asker.code_hash(purpose, address, code.trim()));
+    let hash = code.map(|code| holder.code_hash(purpose, address, code.trim()));
     if hash.as_ref() != Some(&stored.code_hash) {
-        store::update_account_code_tried(connection, asker.hash(), purpose).await?;
+        store::update_account_code_tried(connection, holder.hash(), purpose).await?;
         return Ok(Err(Error::InvalidCode));
     }
     Ok(Ok(()))
@@ -97,8 +100,8 @@ pub async fn evaluate(
 
 pub async fn use_up(
     connection: &mut PgConnection,
-    asker: &Asker,
+    holder: &CodeHolder,
     purpose: CodePurpose,
 ) -> Result<()> {
-    store::delete_account_code(connection, asker.hash(), purpose).await
+    store::delete_account_code(connection, holder.hash(), purpose).await
 }

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::accounts::account::Account;
-use crate::accounts::codes::account_codes::Asker;
+use crate::accounts::codes::account_codes::CodeHolder;
 use crate::accounts::sessions::store as sessions;
 use crate::accounts::sign_in::store as sign_ins;
 use crate::accounts::store;
@@ -33,11 +33,11 @@ pub async fn end_codes(
     address: &str,
 ) -> Result<()> {
     let account_id = &account.account_id;
-    let mut askers = vec![Asker::of_member(account_id, address)];
+    let mut holders = vec![CodeHolder::of_member(account_id, address)];
     if account.email == address {
-        askers.push(Asker::of_account(account_id));
+        holders.push(CodeHolder::of_account(account_id));
     }
-    store::delete_account_codes_of(connection, &Asker::hashes(&askers)).await
+    store::delete_account_codes_of(connection, &CodeHolder::hashes(&holders)).await
 }
 
 pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result<()> {

@@ -32,7 +32,7 @@ pub struct AccountCode {
     pub wrong_tries: i32,
 }
 
-/// Locks the asker's code until the transaction ends, so that guesses are counted one by one.
+/// Locks the holder's code until the transaction ends, so that guesses are counted one by one.
 pub async fn lock_account_code(
     connection: &mut PgConnection,
     asker_hash: &[u8],

@@ -71,7 +71,7 @@ impl Scene {
         assert_eq!(made.status, 201, "{}", made.text);
         let key = made.text[made.text.find("px_").unwrap()..][..46].to_owned();
         let code = match is_owner {
-            // The code is for the same mailbox but another asker: the session of the new address requests
+            // The code is for the same mailbox but another holder: the session of the new address requests
             // a new one.
             true => app.code_for(&key, "delete_account", &person).await,
             false => {
