@@ -115,8 +115,8 @@ impl<'r> Member<'r> {
     }
 
     /// The member's credentials, for responses that are streamed after the handler has returned.
-    pub fn asker(&self) -> Asker {
-        Asker { app: self.app.clone(), credentials: self.credentials.clone() }
+    pub fn owned_caller(&self) -> OwnedCaller {
+        OwnedCaller { app: self.app.clone(), credentials: self.credentials.clone() }
     }
 
     pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
@@ -155,12 +155,12 @@ impl<'r> Member<'r> {
     }
 }
 
-pub struct Asker {
+pub struct OwnedCaller {
     app: App,
     credentials: Credentials,
 }
 
-impl Asker {
+impl OwnedCaller {
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
         App: AsRef<C::Service>,

@@ -2,7 +2,7 @@
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-use super::member::Asker;
+use super::member::OwnedCaller;
 use crate::error::Result;
 use crate::types::csv::BROKEN_OFF;
 
@@ -19,7 +19,7 @@ pub struct PageOfLines {
 pub trait Pages: Send + Sync + 'static {
     fn page(
         &self,
-        asker: &Asker,
+        caller: &OwnedCaller,
         from: Option<String>,
     ) -> impl Future<Output = Result<PageOfLines>> + Send;
 }
@@ -27,22 +27,22 @@ pub trait Pages: Send + Sync + 'static {
 /// Streams all pages as one table below `head`. A failure of the first page is returned as an error; a later one
 /// ends the table with a line that says so.
 pub async fn stream_of(
-    asker: Asker,
+    caller: OwnedCaller,
     head: Vec<u8>,
     pages: impl Pages,
 ) -> Result<BoxStream<'static, Vec<u8>>> {
-    let first = pages.page(&asker, None).await?;
+    let first = pages.page(&caller, None).await?;
     let begin = [BYTE_ORDER_MARK.as_bytes(), &head, &first.lines].concat();
-    let rest = stream::unfold((first.next, asker, pages), |(next, asker, pages)| async {
+    let rest = stream::unfold((first.next, caller, pages), |(next, caller, pages)| async {
         let from = next?;
-        let (lines, next) = match pages.page(&asker, Some(from)).await {
+        let (lines, next) = match pages.page(&caller, Some(from)).await {
             Ok(page) => (page.lines, page.next),
             Err(error) => {
                 tracing::error!(%error, "a table broke off");
                 (BROKEN_OFF.to_vec(), None)
             }
         };
-        Some((lines, (next, asker, pages)))
+        Some((lines, (next, caller, pages)))
     });
     Ok(stream::iter([begin]).chain(rest).boxed())
 }

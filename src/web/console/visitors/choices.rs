@@ -18,7 +18,7 @@ use crate::receipts::log_query::LogFilter;
 use crate::receipts::table;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, PixelParam};
-use crate::web::console::kit::member::{Asker, Member};
+use crate::web::console::kit::member::{Member, OwnedCaller};
 use crate::web::console::kit::pages::{PageOfLines, Pages, stream_of};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
@@ -206,9 +206,9 @@ struct Choices {
 }
 
 impl Pages for Choices {
-    async fn page(&self, asker: &Asker, from: Option<String>) -> Result<PageOfLines> {
+    async fn page(&self, caller: &OwnedCaller, from: Option<String>) -> Result<PageOfLines> {
         let request = self.filter.request(self.pixel_id.clone().into(), from.as_deref(), FILE);
-        let log = asker.ask::<ReadConsentLog>(request).await?;
+        let log = caller.ask::<ReadConsentLog>(request).await?;
         Ok(PageOfLines { lines: table::lines_of_log(&log)?, next: log.next_before })
     }
 }
@@ -222,6 +222,6 @@ async fn choices_table(
     let pixel_id = member.ask::<ShowPixel>(OfPixel { pixel_id }).await?.pixel_id;
     let name = format!("choices-{pixel_id}");
     let choices = Choices { pixel_id, filter: Filter::of(&query) };
-    let lines = stream_of(member.asker(), table::head_of_log()?, choices).await?;
+    let lines = stream_of(member.owned_caller(), table::head_of_log()?, choices).await?;
     Ok(Csv { name, lines, next: None })
 }

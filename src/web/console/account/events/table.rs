@@ -12,7 +12,7 @@ use crate::http::query::Query;
 use crate::infra::templates::in_english;
 use crate::types::csv;
 use crate::web::console::kit::form::Form;
-use crate::web::console::kit::member::{Asker, Member};
+use crate::web::console::kit::member::{Member, OwnedCaller};
 use crate::web::console::kit::pages::{PageOfLines, Pages, stream_of};
 use crate::web::console::kit::refusal::Refusal;
 
@@ -34,9 +34,9 @@ fn line(event: &EventView) -> [String; 5] {
 
 /// All events of a filter, newest first.
 impl Pages for Bounded {
-    async fn page(&self, asker: &Asker, from: Option<String>) -> Result<PageOfLines> {
+    async fn page(&self, caller: &OwnedCaller, from: Option<String>) -> Result<PageOfLines> {
         let query = EventQuery { before: from.or_else(|| self.end.clone()), limit: None };
-        let page = asker.ask::<SearchAccountEvents>((query, self.filter.clone())).await?;
+        let page = caller.ask::<SearchAccountEvents>((query, self.filter.clone())).await?;
         let next = page.next_before.map(|id| id.to_string());
         Ok(PageOfLines { lines: csv::lines(page.events.iter().map(line))?, next })
     }
@@ -56,6 +56,6 @@ async fn table(member: &Member<'_>, filter: &Filter) -> Result<Csv> {
     let actors = actors_of(member).await?;
     let names = Names::of(member).await?;
     let events = filter.read(member, &names, &actors).await?;
-    let lines = stream_of(member.asker(), csv::lines([COLUMNS])?, events).await?;
+    let lines = stream_of(member.owned_caller(), csv::lines([COLUMNS])?, events).await?;
     Ok(Csv { name: "audit-log".to_owned(), lines, next: None })
 }
