@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::wanted::Wanted;
+use super::search_term::SearchTerm;
 use crate::infra::templates::{Message, tr};
 use crate::types::ids::PixelId;
 
@@ -63,8 +63,8 @@ pub struct Listed {
 }
 
 /// The site, if its host contains the text or its id is the text.
-pub fn of_host(site: &Site, wanted: &Wanted) -> Option<Found> {
-    let text = wanted.text.to_lowercase();
+pub fn of_host(site: &Site, term: &SearchTerm) -> Option<Found> {
+    let text = term.text.to_lowercase();
     let is_id = site.id.as_str().eq_ignore_ascii_case(&text);
     (is_id || site.host.contains(&text)).then(|| Found {
         group: Group::Sites,
@@ -108,8 +108,8 @@ mod tests {
     }
 
     fn found(text: &str, hosts: &[&str]) -> Vec<Found> {
-        let wanted = Wanted::typed(text);
-        hosts.iter().filter_map(|host| of_host(&site(host), &wanted)).collect()
+        let term = SearchTerm::typed(text);
+        hosts.iter().filter_map(|host| of_host(&site(host), &term)).collect()
     }
 
     #[test]

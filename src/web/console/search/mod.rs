@@ -6,7 +6,7 @@
 
 mod found;
 mod on_site;
-mod wanted;
+mod search_term;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, post, routes};
@@ -14,7 +14,7 @@ use rocket_dyn_templates::context;
 
 use self::found::{Found, Site, grouped, of_host, only_exact};
 use self::on_site::on_site;
-use self::wanted::Wanted;
+use self::search_term::SearchTerm;
 use super::kit::form::Form;
 use super::kit::member::Member;
 use super::kit::refusal::Refusal;
@@ -51,29 +51,29 @@ const MOST_SITES: usize = 200;
 /// A query string is not searched as a name or email address, because logs and browser histories store it.
 #[get("/console/search")]
 async fn open(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
-    let wanted = Wanted::of_address(query.present("q").unwrap_or_default());
-    Ok(answer(&member, &wanted).await?)
+    let term = SearchTerm::of_address(query.present("q").unwrap_or_default());
+    Ok(answer(&member, &term).await?)
 }
 
 #[post("/console/search", data = "<form>")]
 async fn search(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
-    let wanted = Wanted::typed(form.get("q").unwrap_or_default());
-    Ok(answer(&member, &wanted).await?)
+    let term = SearchTerm::typed(form.get("q").unwrap_or_default());
+    Ok(answer(&member, &term).await?)
 }
 
-async fn answer(member: &Member<'_>, wanted: &Wanted) -> Result<Reply> {
-    let sites = match wanted.text.is_empty() {
+async fn answer(member: &Member<'_>, term: &SearchTerm) -> Result<Reply> {
+    let sites = match term.text.is_empty() {
         true => Vec::new(),
         false => sites_of(member).await?,
     };
-    let mut found = sites.iter().filter_map(|site| of_host(site, wanted)).collect::<Vec<_>>();
-    found.extend(on_sites(member, &sites, wanted).await?);
+    let mut found = sites.iter().filter_map(|site| of_host(site, term)).collect::<Vec<_>>();
+    found.extend(on_sites(member, &sites, term).await?);
     if let Some(address) = only_exact(&found) {
         return Ok(Reply::to(address));
     }
     let content = context! {
-        q: &wanted.text,
-        by_address: !wanted.is_typed && wanted.may_be_name(),
+        q: &term.text,
+        by_address: !term.is_typed && term.may_be_name(),
         groups: grouped(found),
         left_out: left_out(sites.len()),
     };
@@ -86,9 +86,9 @@ async fn sites_of(member: &Member<'_>) -> Result<Vec<Site>> {
     Ok(site.collect())
 }
 
-async fn on_sites(member: &Member<'_>, sites: &[Site], wanted: &Wanted) -> Result<Vec<Found>> {
+async fn on_sites(member: &Member<'_>, sites: &[Site], term: &SearchTerm) -> Result<Vec<Found>> {
     let searched = sites.iter().take(MOST_SITES).cloned().collect::<Vec<_>>();
-    let answers = stream::iter(searched).map(|site| on_site(member, site, wanted));
+    let answers = stream::iter(searched).map(|site| on_site(member, site, term));
     let found = answers.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
     Ok(found.into_iter().flatten().collect())
 }

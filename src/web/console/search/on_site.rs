@@ -2,7 +2,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::found::{Found, Group, Site};
-use super::wanted::Wanted;
+use super::search_term::SearchTerm;
 use crate::contacts::people::ListPeople;
 use crate::contacts::people::filter::PeopleRequest;
 use crate::contacts::reading::finding::{FindContact, OfContact};
@@ -21,13 +21,13 @@ use crate::web::console::visitors::linked::{due_day, requested_day};
 use crate::web::console::visitors::person_words::rows;
 
 /// The results on a site.
-pub async fn on_site(member: &Member<'_>, site: Site, wanted: &Wanted) -> Result<Vec<Found>> {
-    let mut found = people(member, &site, wanted).await?;
-    if wanted.id.is_some() {
-        found.extend(choice_of(member, &site, &wanted.text).await?);
-        found.extend(request_of(member, &site, &wanted.text).await?);
+pub async fn on_site(member: &Member<'_>, site: Site, term: &SearchTerm) -> Result<Vec<Found>> {
+    let mut found = people(member, &site, term).await?;
+    if term.id.is_some() {
+        found.extend(choice_of(member, &site, &term.text).await?);
+        found.extend(request_of(member, &site, &term.text).await?);
     }
-    if let Some(visitor_id) = &wanted.visitor_id {
+    if let Some(visitor_id) = &term.visitor_id {
         found.extend(visitor(member, &site, visitor_id.as_str()).await?);
         found.extend(requests_of_visitor(member, &site, visitor_id.as_str()).await?);
     }
@@ -48,16 +48,16 @@ fn if_there<T>(found: Result<T>) -> Result<Option<T>> {
     }
 }
 
-async fn people(member: &Member<'_>, site: &Site, wanted: &Wanted) -> Result<Vec<Found>> {
-    let contacts = match wanted.hem {
+async fn people(member: &Member<'_>, site: &Site, term: &SearchTerm) -> Result<Vec<Found>> {
+    let contacts = match term.hem {
         Some(hem) => {
             let person = OfContact { pixel_id: site.id.clone().into(), hem: hem.into() };
             if_there(member.ask::<FindContact>(person).await)?.into_iter().collect()
         }
-        None if wanted.is_typed && wanted.may_be_name() => {
+        None if term.is_typed && term.may_be_name() => {
             let request = PeopleRequest {
                 pixel_id: site.id.clone().into(),
-                search: Some(wanted.text.clone()),
+                search: Some(term.text.clone()),
                 sort: None,
                 from: None,
                 to: None,
@@ -68,20 +68,20 @@ async fn people(member: &Member<'_>, site: &Site, wanted: &Wanted) -> Result<Vec
         }
         None => Vec::new(),
     };
-    let hem = wanted.hem.unwrap_or_else(|| {
-        Hem::from(<[u8; 32]>::from(Sha256::digest(wanted.text.trim().to_lowercase())))
+    let hem = term.hem.unwrap_or_else(|| {
+        Hem::from(<[u8; 32]>::from(Sha256::digest(term.text.trim().to_lowercase())))
     });
     let rows = rows(&contacts)?;
     Ok(rows.iter().map(|row| person(site, row, &hem.to_hex())).collect())
 }
 
-fn person(site: &Site, row: &Value, wanted: &str) -> Found {
+fn person(site: &Site, row: &Value, searched_hem: &str) -> Found {
     let text = |name: &str| row[name].as_str();
     let hem = text("hem").unwrap_or_default();
     let email = text("email").map(Message::plain);
     Found {
         group: Group::People,
-        is_exact: hem == wanted,
+        is_exact: hem == searched_hem,
         title: Message::plain(text("title").unwrap_or(hem)),
         details: email.into_iter().chain([Message::plain(&site.host)]).collect(),
         href: site.address(&format!("contacts/find?hem={hem}")),

@@ -62,12 +62,12 @@ const FEW: usize = 3;
 
 /// The sites that the list shows, and their order.
 #[derive(Serialize)]
-struct Wanted {
+struct SiteQuery {
     search: String,
     sort: &'static str,
 }
 
-impl Wanted {
+impl SiteQuery {
     fn of(query: &Query) -> Self {
         let sort = match query.get("sort") {
             Some("name") => "name",
@@ -131,8 +131,8 @@ struct Row {
 #[get("/console")]
 async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let all = member.ask::<ListPixels>(NoInput {}).await?.pixels;
-    let wanted = Wanted::of(&query);
-    let found = wanted.found_in(&all);
+    let site_query = SiteQuery::of(&query);
+    let found = site_query.found_in(&all);
     let page = query.get("page").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1).max(1);
     let first = (page - 1).saturating_mul(PAGE);
     let shown = found.iter().skip(first).take(PAGE);
@@ -155,11 +155,11 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         first_site,
         is_new: !works,
         has_choice: memberships.len() > 1,
-        has_filter: all.len() > FEW || wanted.is_set(),
-        filter: &wanted,
-        is_filtered: wanted.is_set(),
-        previous: (page > 1).then(|| wanted.page(page - 1)),
-        next: (found.len() > first.saturating_add(PAGE)).then(|| wanted.page(page + 1)),
+        has_filter: all.len() > FEW || site_query.is_set(),
+        filter: &site_query,
+        is_filtered: site_query.is_set(),
+        previous: (page > 1).then(|| site_query.page(page - 1)),
+        next: (found.len() > first.saturating_add(PAGE)).then(|| site_query.page(page + 1)),
         failing_webhooks: failing(&webhooks),
         plan_summary: plan_summary(&caller),
         notice: query.get("done").and_then(notice_of),

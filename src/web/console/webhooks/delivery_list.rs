@@ -17,14 +17,14 @@ const PAGE: usize = 20;
 
 /// The filters and the page of the query string. An unknown state or an invalid page number is ignored.
 #[derive(Default)]
-pub struct Wanted {
+pub struct DeliveryQuery {
     state: Option<DeliveryState>,
     kind: Option<String>,
     page: usize,
     open: Option<String>,
 }
 
-impl Wanted {
+impl DeliveryQuery {
     pub fn of(query: &Query) -> Self {
         let page = query.get("page").and_then(|page| page.parse::<usize>().ok());
         Self {
@@ -35,12 +35,12 @@ impl Wanted {
         }
     }
 
-    fn is_wanted(&self, delivery: &DeliveryView) -> bool {
+    fn matches(&self, delivery: &DeliveryView) -> bool {
         self.state.is_none_or(|state| state == delivery.state)
             && self.kind.as_ref().is_none_or(|kind| *kind == delivery.r#type)
     }
 
-    fn query(&self, page: usize) -> String {
+    fn query_string(&self, page: usize) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         if let Some(state) = self.state {
             query.append_pair("state", state.as_str());
@@ -59,16 +59,16 @@ pub async fn list(
     member: &Member<'_>,
     endpoint: &EndpointView,
     deliveries: &[DeliveryView],
-    wanted: &Wanted,
+    delivery_query: &DeliveryQuery,
 ) -> Result<Value> {
-    let matching = deliveries.iter().filter(|delivery| wanted.is_wanted(delivery));
+    let matching = deliveries.iter().filter(|delivery| delivery_query.matches(delivery));
     let matching = matching.collect::<Vec<_>>();
     let last = matching.len().saturating_sub(1) / PAGE;
-    let page = wanted.page.min(last);
+    let page = delivery_query.page.min(last);
     let mut rows = Vec::new();
     for delivery in matching.iter().skip(page * PAGE).take(PAGE) {
         let mut row = row(delivery);
-        if wanted.open.as_deref() == Some(&*delivery.event_id.to_string()) {
+        if delivery_query.open.as_deref() == Some(&*delivery.event_id.to_string()) {
             row["is_open"] = json!(true);
             row["payload"] = json!(payload_of(member, endpoint, delivery).await?);
         }
@@ -80,7 +80,7 @@ pub async fn list(
             "name": state.as_str(),
             "title": title(*state),
             "count": count,
-            "is_on": wanted.state == Some(*state),
+            "is_on": delivery_query.state == Some(*state),
         })
     };
     let mut kinds = deliveries.iter().map(|delivery| &*delivery.r#type).collect::<Vec<_>>();
@@ -93,12 +93,12 @@ pub async fn list(
         "matching": matching.len(),
         "states": DeliveryState::ALL.iter().map(state).collect::<Vec<_>>(),
         "kinds": kinds,
-        "kind": wanted.kind,
-        "is_filtered": wanted.state.is_some() || wanted.kind.is_some(),
+        "kind": delivery_query.kind,
+        "is_filtered": delivery_query.state.is_some() || delivery_query.kind.is_some(),
         "failed": deliveries.iter().filter(is_failed).count(),
-        "query": wanted.query(page),
-        "previous": (page > 0).then(|| wanted.query(page - 1)),
-        "next": (page < last).then(|| wanted.query(page + 1)),
+        "query": delivery_query.query_string(page),
+        "previous": (page > 0).then(|| delivery_query.query_string(page - 1)),
+        "next": (page < last).then(|| delivery_query.query_string(page + 1)),
     }))
 }
 

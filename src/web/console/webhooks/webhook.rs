@@ -2,7 +2,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
 use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, LOCATION, row, secret_screen};
-use super::delivery_list::{Wanted, list};
+use super::delivery_list::{DeliveryQuery, list};
 use super::failure;
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
@@ -83,7 +83,7 @@ async fn webhook(member: Member<'_>, endpoint_id: &str, query: Query) -> Result<
     let endpoint = find(&member, endpoint_id).await?;
     let notice = query.get("done").and_then(notice_of);
     let choices = choices_of(&member, &endpoint).await?;
-    let shown = Shown { notice, wanted: Wanted::of(&query), wrong: None };
+    let shown = Shown { notice, delivery_query: DeliveryQuery::of(&query), wrong: None };
     Ok(webhook_screen(&member, 200, &endpoint, &choices, shown).await?)
 }
 
@@ -100,7 +100,7 @@ struct Wrong {
 #[derive(Default)]
 struct Shown {
     notice: Option<Message>,
-    wanted: Wanted,
+    delivery_query: DeliveryQuery,
     wrong: Option<Wrong>,
 }
 
@@ -117,10 +117,10 @@ async fn webhook_screen(
     choices: &Choices,
     shown: Shown,
 ) -> Result<Reply> {
-    let Shown { notice, wanted, wrong } = shown;
+    let Shown { notice, delivery_query, wrong } = shown;
     let endpoint_id = endpoint.endpoint_id.to_string();
     let found = member.ask::<ListDeliveries>(of(&endpoint_id)).await?;
-    let deliveries = list(member, endpoint, &found.deliveries, &wanted).await?;
+    let deliveries = list(member, endpoint, &found.deliveries, &delivery_query).await?;
     let (role, sites) = (member.member.role, &member.member.sites);
     let content = context! {
         notice,

@@ -7,7 +7,7 @@ use crate::types::ids::VisitorId;
 const MAX_TEXT: usize = 253;
 
 /// The search text, and the ids as which it can be parsed.
-pub struct Wanted {
+pub struct SearchTerm {
     pub text: String,
     /// Whether the text was typed into the form. Otherwise it is not searched as a name or an email address.
     pub is_typed: bool,
@@ -16,7 +16,7 @@ pub struct Wanted {
     pub visitor_id: Option<VisitorId>,
 }
 
-impl Wanted {
+impl SearchTerm {
     pub fn typed(text: &str) -> Self {
         Self { is_typed: true, ..Self::of_address(text) }
     }
@@ -46,12 +46,12 @@ mod tests {
     #[test]
     fn a_text_is_every_id_that_it_can_be() {
         let uuid = "019cd7a4-1f40-7b1d-8c53-2e9f4a7d6b10";
-        let wanted = Wanted::typed(uuid);
-        assert!(wanted.id.is_some() && wanted.visitor_id.is_some() && !wanted.may_be_name());
-        let wanted = Wanted::typed(&"aB".repeat(32));
-        assert!(wanted.hem.is_some() && wanted.id.is_none());
-        let wanted = Wanted::of_address("ann@shop.example");
-        assert!(wanted.visitor_id.is_none() && wanted.may_be_name() && !wanted.is_typed);
-        assert_eq!(Wanted::typed(&"é".repeat(300)).text.chars().count(), MAX_TEXT);
+        let term = SearchTerm::typed(uuid);
+        assert!(term.id.is_some() && term.visitor_id.is_some() && !term.may_be_name());
+        let term = SearchTerm::typed(&"aB".repeat(32));
+        assert!(term.hem.is_some() && term.id.is_none());
+        let term = SearchTerm::of_address("ann@shop.example");
+        assert!(term.visitor_id.is_none() && term.may_be_name() && !term.is_typed);
+        assert_eq!(SearchTerm::typed(&"é".repeat(300)).text.chars().count(), MAX_TEXT);
     }
 }
