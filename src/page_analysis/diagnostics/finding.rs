@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::tags::{Hold, Optimiser};
+use super::tags::{DisabledReason, Optimiser};
 use crate::types::text_enum::text_enum;
 
 text_enum! {
@@ -132,12 +132,16 @@ pub fn tag_delayed(optimiser: &Optimiser) -> Finding {
     )
 }
 
-pub fn tag_disabled(hold: Hold) -> Finding {
-    let found = match hold {
-        Hold::Noscript => "The snippet is inside <noscript>, where browsers do not run it.",
-        Hold::Template => "The snippet is inside <template>, where browsers do not run it.",
-        Hold::Type => "The snippet has a script type that browsers do not run.",
-        Hold::OldBrowsers => {
+pub fn tag_disabled(reason: DisabledReason) -> Finding {
+    let found = match reason {
+        DisabledReason::Noscript => {
+            "The snippet is inside <noscript>, where browsers do not run it."
+        }
+        DisabledReason::Template => {
+            "The snippet is inside <template>, where browsers do not run it."
+        }
+        DisabledReason::Type => "The snippet has a script type that browsers do not run.",
+        DisabledReason::OldBrowsers => {
             "The snippet has the attribute nomodule, so that only very old browsers run it."
         }
     };

@@ -43,7 +43,7 @@ pub fn governed<'a>(page: &'a SitePage, document: &'a Document) -> Governed<'a> 
 }
 
 fn is_run(tag: &Tag<'_>) -> bool {
-    tag.brake.is_none() && !tag.script.is_unfinished
+    tag.issue.is_none() && !tag.script.is_unfinished
 }
 
 fn comes_from(tag: &Tag<'_>, base: &Url) -> bool {

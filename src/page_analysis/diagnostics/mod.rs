@@ -15,7 +15,7 @@ use self::finding::{Finding, Severity};
 use self::known::{CHALLENGES, CONSENT_TOOLS, GOOGLE, OPTIMISERS, TAG_MANAGERS, TRACKERS};
 use self::live::governed;
 use self::permission::Asked;
-use self::tags::{Brake, Hold, Tag, TagKind, tags};
+use self::tags::{DisabledReason, ExecutionIssue, Tag, TagKind, tags};
 use super::page::document::Document;
 use super::page::element::{Element, Name, base_of};
 use super::page::words::{names_pixel, unescaped};
@@ -88,8 +88,8 @@ impl Reading<'_> {
             found.push(finding::tag_twice());
         }
         // A delayed tag does no harm if another one runs immediately.
-        let brakes = alive.iter().map(|tag| tag.brake);
-        if let Some(Some(Brake::Optimiser(optimiser))) = brakes.min_by_key(Option::is_some) {
+        let issues = alive.iter().map(|tag| tag.issue);
+        if let Some(Some(ExecutionIssue::Delayed(optimiser))) = issues.min_by_key(Option::is_some) {
             found.push(finding::tag_delayed(optimiser));
         }
     }
@@ -97,8 +97,8 @@ impl Reading<'_> {
     /// The reason why no tag of the pixel runs; `None` if a script may load it.
     fn absence(&self) -> Option<Finding> {
         let Install { pixel_id, aliases, is_present, .. } = self.install;
-        if let Some(hold) = self.own.iter().find_map(|tag| hold_of(tag)) {
-            return Some(finding::tag_disabled(hold));
+        if let Some(reason) = self.own.iter().find_map(|tag| disabled_reason(tag)) {
+            return Some(finding::tag_disabled(reason));
         }
         if *is_present {
             return (!self.is_named_by_a_script()).then(finding::tag_as_text);
@@ -177,10 +177,10 @@ fn scripts(document: &Document, is_wanted: impl Fn(&Element) -> bool) -> Vec<u8>
     unescaped(&all).into_bytes()
 }
 
-fn hold_of(tag: &Tag<'_>) -> Option<Hold> {
-    match tag.brake {
-        Some(Brake::Held(hold)) => Some(hold),
-        Some(Brake::Optimiser(_)) | None => None,
+fn disabled_reason(tag: &Tag<'_>) -> Option<DisabledReason> {
+    match tag.issue {
+        Some(ExecutionIssue::Disabled(reason)) => Some(reason),
+        Some(ExecutionIssue::Delayed(_)) | None => None,
     }
 }
 

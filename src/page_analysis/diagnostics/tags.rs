@@ -12,15 +12,15 @@ pub enum TagKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Brake {
+pub enum ExecutionIssue {
     /// It runs later, or at the visitor's first interaction.
-    Optimiser(&'static Optimiser),
+    Delayed(&'static Optimiser),
     /// It does not run unless another program turns it into a script.
-    Held(Hold),
+    Disabled(DisabledReason),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum DisabledReason {
     Noscript,
     Template,
     /// Its type is not a script type, or it waits for an event that never happens.
@@ -41,7 +41,7 @@ pub struct Tag<'a> {
     pub address: Url,
     pub kind: TagKind,
     pub name: String,
-    pub brake: Option<Brake>,
+    pub issue: Option<ExecutionIssue>,
 }
 
 impl Tag<'_> {
@@ -50,7 +50,7 @@ impl Tag<'_> {
     }
 
     pub fn is_alive(&self) -> bool {
-        !matches!(self.brake, Some(Brake::Held(_)))
+        !matches!(self.issue, Some(ExecutionIssue::Disabled(_)))
     }
 }
 
@@ -66,8 +66,8 @@ fn tag<'a>(script: &'a Element, base: &Url) -> Option<Tag<'a>> {
         let (address, kind, name) = address_of(script, attribute, value, base)?;
         Some((attribute, address, kind, name))
     })?;
-    let brake = brake(script, attribute);
-    Some(Tag { script, address, kind, name, brake })
+    let issue = execution_issue(script, attribute);
+    Some(Tag { script, address, kind, name, issue })
 }
 
 fn address_of(
@@ -160,10 +160,14 @@ static OPTIMISERS: [(&str, Optimiser); 9] = [
 ];
 
 /// Considers the script's location, the attribute that holds the address, and its type.
-fn brake(script: &Element, attribute: &str) -> Option<Brake> {
+fn execution_issue(script: &Element, attribute: &str) -> Option<ExecutionIssue> {
     match script.context {
-        ElementContext::Noscript => return Some(Brake::Held(Hold::Noscript)),
-        ElementContext::Template => return Some(Brake::Held(Hold::Template)),
+        ElementContext::Noscript => {
+            return Some(ExecutionIssue::Disabled(DisabledReason::Noscript));
+        }
+        ElementContext::Template => {
+            return Some(ExecutionIssue::Disabled(DisabledReason::Template));
+        }
         ElementContext::Document => {}
     }
     if script.is_run() && attribute == "src" {
@@ -176,14 +180,18 @@ fn brake(script: &Element, attribute: &str) -> Option<Brake> {
     });
     let [kind, _] = types;
     match known {
-        Some((_, optimiser)) => Some(Brake::Optimiser(optimiser)),
+        Some((_, optimiser)) => Some(ExecutionIssue::Delayed(optimiser)),
         // The type is executable, so a program delays the script by keeping its address out of `src`.
-        None if script.is_run() => Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1)),
-        None if kind.contains("delay") || kind.contains("lazy") => {
-            Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1))
+        None if script.is_run() => {
+            Some(ExecutionIssue::Delayed(&OPTIMISERS[OPTIMISERS.len() - 1].1))
         }
-        None if script.is_for_old_browsers() => Some(Brake::Held(Hold::OldBrowsers)),
-        None => Some(Brake::Held(Hold::Type)),
+        None if kind.contains("delay") || kind.contains("lazy") => {
+            Some(ExecutionIssue::Delayed(&OPTIMISERS[OPTIMISERS.len() - 1].1))
+        }
+        None if script.is_for_old_browsers() => {
+            Some(ExecutionIssue::Disabled(DisabledReason::OldBrowsers))
+        }
+        None => Some(ExecutionIssue::Disabled(DisabledReason::Type)),
     }
 }
 
@@ -192,10 +200,10 @@ mod tests {
     use super::*;
     use crate::page_analysis::page::document::Document;
 
-    fn of(page: &str) -> Vec<(TagKind, String, Option<Brake>)> {
+    fn of(page: &str) -> Vec<(TagKind, String, Option<ExecutionIssue>)> {
         let document = Document::read(page, true);
         let tags = tags(&document.elements, &Url::parse("https://shop.example/").unwrap());
-        tags.into_iter().map(|tag| (tag.kind, tag.name, tag.brake)).collect()
+        tags.into_iter().map(|tag| (tag.kind, tag.name, tag.issue)).collect()
     }
 
     #[test]
@@ -226,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_tag_up_is_named() {
+    fn what_delays_or_disables_a_tag_is_named() {
         let tag = "/px/abcDEF123.js";
         for (page, name) in [
             ("type=\"4f2a-text/javascript\" src", "Rocket Loader of Cloudflare"),
@@ -242,18 +250,24 @@ mod tests {
             ("type=delayed src", "Something on the site"),
         ] {
             let found = of(&format!("<script {page}={tag}>")).remove(0).2;
-            let Some(Brake::Optimiser(optimiser)) = found else { panic!("{page}: {found:?}") };
+            let Some(ExecutionIssue::Delayed(optimiser)) = found else {
+                panic!("{page}: {found:?}")
+            };
             assert_eq!(optimiser.name, name, "{page}");
         }
-        for (page, hold) in [
-            ("<script type=text/plain src=TAG>", Hold::Type),
-            ("<script type=text/template src=TAG>", Hold::Type),
-            ("<script for=window event=onclick src=TAG>", Hold::Type),
-            ("<script nomodule src=TAG>", Hold::OldBrowsers),
-            ("<template><script src=TAG></script></template>", Hold::Template),
-            ("<noscript><script src=TAG></script></noscript>", Hold::Noscript),
+        for (page, reason) in [
+            ("<script type=text/plain src=TAG>", DisabledReason::Type),
+            ("<script type=text/template src=TAG>", DisabledReason::Type),
+            ("<script for=window event=onclick src=TAG>", DisabledReason::Type),
+            ("<script nomodule src=TAG>", DisabledReason::OldBrowsers),
+            ("<template><script src=TAG></script></template>", DisabledReason::Template),
+            ("<noscript><script src=TAG></script></noscript>", DisabledReason::Noscript),
         ] {
-            assert_eq!(of(&page.replace("TAG", tag))[0].2, Some(Brake::Held(hold)), "{page}");
+            assert_eq!(
+                of(&page.replace("TAG", tag))[0].2,
+                Some(ExecutionIssue::Disabled(reason)),
+                "{page}"
+            );
         }
     }
 }
