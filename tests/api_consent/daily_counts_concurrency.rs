@@ -81,19 +81,19 @@ async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
     tells_the_truth(&app, &ann.key, &site).await;
 }
 
-/// On distributed tables, a node draws the positions of receipts before it writes them: until then only its
+/// On distributed tables, a node allocates the positions of receipts before it writes them: until then only its
 /// announcement that it records for their pixel exists.
 #[tokio::test]
-async fn a_receipt_whose_position_was_drawn_before_later_ones_is_not_missed() {
+async fn a_receipt_whose_position_was_allocated_before_later_ones_is_not_missed() {
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 600).await;
     let mut late = app.pool.acquire().await.unwrap();
-    let drawn = "SELECT nextval('consent_receipt_seq') FROM hold_recordable_pixels(ARRAY[$1])";
-    let drawn = query_scalar::<_, i64>(drawn).bind(&site.pixel_id);
-    let drawn = drawn.fetch_one(&mut *late).await.unwrap();
+    let allocated = "SELECT nextval('consent_receipt_seq') FROM hold_recordable_pixels(ARRAY[$1])";
+    let allocated = query_scalar::<_, i64>(allocated).bind(&site.pixel_id);
+    let allocated = allocated.fetch_one(&mut *late).await.unwrap();
     fill_more(&app, &site).await;
     nothing_is_counted(&app).await;
-    insert_late(&mut late, Some(drawn)).await;
+    insert_late(&mut late, Some(allocated)).await;
     // The same connection goes on with what is next. Whoever counts does not wait for that.
     query("SELECT pg_advisory_unlock_all()").execute(&mut *late).await.unwrap();
     let hold = query("SELECT hold_recordable_pixels(ARRAY[$1])").bind(&site.pixel_id);

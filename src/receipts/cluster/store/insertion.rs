@@ -13,13 +13,13 @@ use crate::receipts::record::new_receipt::NewReceipt;
 const KEPT_FORMS: usize = 32;
 
 /// A row with its `seq`, its position among all receipts.
-pub struct Drawn<'a> {
+pub struct NumberedReceipt<'a> {
     pub row: &'a NewReceipt,
     pub seq: i64,
     pub log_batch: Option<i64>,
 }
 
-impl Drawn<'_> {
+impl NumberedReceipt<'_> {
     fn pixel_id(&self) -> &str {
         self.row.signed.receipt.pixel_id.as_str()
     }
@@ -27,16 +27,16 @@ impl Drawn<'_> {
 
 /// Inserts the rows, with their leaves if there is a log, and returns the `seq` of new ones. Rows without
 /// leaves are inserted by a single statement, which their machine commits alone.
-pub async fn insert_drawn(
+pub async fn insert_numbered(
     connection: &mut PgConnection,
-    drawn: &[Drawn<'_>],
+    numbered: &[NumberedReceipt<'_>],
 ) -> Result<HashSet<i64>> {
-    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else {
-        return insert_values(connection, drawn).await.map_err(unconfirmed);
+    let Some(batch) = numbered.first().and_then(|first| first.log_batch) else {
+        return insert_values(connection, numbered).await.map_err(unconfirmed);
     };
     let mut transaction = connection.begin().await?;
-    insert_leaves(&mut transaction, batch, drawn).await?;
-    let stored = insert_values(&mut transaction, drawn).await?;
+    insert_leaves(&mut transaction, batch, numbered).await?;
+    let stored = insert_values(&mut transaction, numbered).await?;
     transaction.commit().await.map_err(unconfirmed)?;
     Ok(stored)
 }
@@ -59,10 +59,10 @@ fn unconfirmed(error: sqlx::Error) -> Error {
 async fn insert_leaves(
     connection: &mut PgConnection,
     batch: i64,
-    drawn: &[Drawn<'_>],
+    numbered: &[NumberedReceipt<'_>],
 ) -> Result<()> {
     let mut leaves = BTreeMap::<_, Vec<u8>>::new();
-    for one in drawn {
+    for one in numbered {
         let hash = one.row.leaf.iter().flat_map(|leaf| leaf.hash);
         leaves.entry(one.pixel_id()).or_default().extend(hash);
     }
@@ -80,10 +80,10 @@ async fn insert_leaves(
 /// machines parse every value, so columns that are empty in all rows are omitted.
 async fn insert_values(
     connection: &mut PgConnection,
-    drawn: &[Drawn<'_>],
+    numbered: &[NumberedReceipt<'_>],
 ) -> sqlx::Result<HashSet<i64>> {
-    let any_is_shown = drawn.iter().any(|one| one.row.shown.is_some());
-    let any_is_logged = drawn.iter().any(|one| one.log_batch.is_some());
+    let any_is_shown = numbered.iter().any(|one| one.row.shown.is_some());
+    let any_is_logged = numbered.iter().any(|one| one.log_batch.is_some());
     let mut statement = QueryBuilder::<Postgres>::new(
         "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
              policy_hash, purposes, recorded_at, signature, choice_id, expires_at",
@@ -97,7 +97,7 @@ async fn insert_values(
         statement.push(", salt, log_batch");
     }
     statement.push(") ");
-    statement.push_values(drawn, |mut tuple, Drawn { row, seq, log_batch }| {
+    statement.push_values(numbered, |mut tuple, NumberedReceipt { row, seq, log_batch }| {
         let (receipt, shown) = (&row.signed.receipt, row.shown.as_ref());
         let purposes = receipt.purposes.iter().map(|purpose| purpose.as_str().to_owned());
         tuple
@@ -131,7 +131,7 @@ async fn insert_values(
     statement.push(
         " ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING RETURNING seq",
     );
-    let is_kept = drawn.len() <= KEPT_FORMS;
+    let is_kept = numbered.len() <= KEPT_FORMS;
     let inserted = statement.build_query_scalar::<i64>().persistent(is_kept);
     let inserted = inserted.fetch_all(connection).await?;
     Ok(inserted.into_iter().collect())

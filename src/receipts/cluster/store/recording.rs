@@ -4,7 +4,7 @@ use std::time::Duration;
 use sqlx::{Connection, PgConnection, PgPool, query, query_scalar};
 use uuid::Uuid;
 
-use super::insertion::{Drawn, insert_drawn};
+use super::insertion::{NumberedReceipt, insert_numbered};
 use crate::consent_receipt::receipt::SignedReceipt;
 use crate::error::Result;
 use crate::infra::events::{EventRow, WrittenEvent, delete_events, insert_events, release_events};
@@ -15,7 +15,7 @@ use crate::receipts::store::shown::ShownOn;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// After this time the outcome of unconfirmed receipts is known. Until then their events are deferred.
-const HELD: Duration = Duration::from_secs(60);
+const DEFERRAL: Duration = Duration::from_secs(60);
 
 /// Like [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one shard. Each
 /// row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine, so a choice gets
@@ -30,21 +30,21 @@ pub async fn insert_receipts(
     rows: &[impl AsRef<NewReceipt>],
 ) -> Result<PendingEvents> {
     let connection = &mut on.connection;
-    let drawn = draw(connection, on.clock, rows).await?;
-    if drawn.is_empty() {
+    let numbered = allocate_seq(connection, on.clock, rows).await?;
+    if numbered.is_empty() {
         return Ok(PendingEvents::default());
     }
-    let held = hold(pool, &events_of(&drawn)).await?;
-    let stored = insert_drawn(connection, &drawn).await?;
-    Ok(PendingEvents { stored, held })
+    let deferred = insert_deferred(pool, &events_of(&numbered)).await?;
+    let stored = insert_numbered(connection, &numbered).await?;
+    Ok(PendingEvents { stored, deferred })
 }
 
 /// The stored receipts, and their deferred events.
 #[derive(Default)]
-#[must_use = "endpoints are told late of what is not let go"]
+#[must_use = "endpoints are notified late of events that are not published"]
 pub struct PendingEvents {
     stored: HashSet<i64>,
-    held: Vec<WrittenEvent>,
+    deferred: Vec<WrittenEvent>,
 }
 
 impl PendingEvents {
@@ -56,13 +56,13 @@ impl PendingEvents {
     /// Makes the events of stored receipts due, and deletes the others. If this fails, the events are settled
     /// once their deferral ends.
     pub async fn publish(self, pool: &PgPool) -> Result<()> {
-        if self.held.is_empty() {
+        if self.deferred.is_empty() {
             return Ok(());
         }
         let is_stored = |event: &WrittenEvent| {
             event.subject["seq"].as_i64().is_some_and(|seq| self.stored.contains(&seq))
         };
-        let (events, discarded): (Vec<_>, Vec<_>) = self.held.into_iter().partition(is_stored);
+        let (events, discarded): (Vec<_>, Vec<_>) = self.deferred.into_iter().partition(is_stored);
         let mut connection = pool.acquire().await?;
         release_events(&mut connection, &events).await?;
         delete_events(&mut connection, &discarded).await
@@ -77,15 +77,15 @@ pub async fn release_locks(connection: &mut PgConnection) -> Result<()> {
 
 /// Allocates the `seq` of the rows within their deadline, in order, except those of deleted or suspended pixels.
 /// Takes the locks that account erasure waits for.
-async fn draw<'a>(
+async fn allocate_seq<'a>(
     connection: &mut PgConnection,
     clock: DatabaseClock,
     rows: &'a [impl AsRef<NewReceipt>],
-) -> Result<Vec<Drawn<'a>>> {
+) -> Result<Vec<NumberedReceipt<'a>>> {
     let rows = rows.iter().map(AsRef::as_ref).collect::<Vec<_>>();
     let pixel_ids = rows.iter().map(|row| row.signed.receipt.pixel_id.as_str());
     let pixel_ids = pixel_ids.collect::<Vec<_>>();
-    let drawn = query!(
+    let numbered = query!(
         "WITH present AS MATERIALIZED (SELECT hold_recordable_pixels($2) AS pixel_id)
          SELECT position AS \"position!\", nextval('consent_receipt_seq') AS \"seq!\",
              clock_timestamp() AS \"now!\",
@@ -102,16 +102,20 @@ async fn draw<'a>(
     )
     .fetch_all(connection)
     .await?;
-    let drawn = drawn.into_iter().filter_map(|drawn| {
-        let row = *rows.get(usize::try_from(drawn.position - 1).ok()?)?;
-        let is_in_time = drawn.now < clock.at(row.deadline());
-        is_in_time.then_some(Drawn { row, seq: drawn.seq, log_batch: drawn.log_batch })
+    let numbered = numbered.into_iter().filter_map(|numbered| {
+        let row = *rows.get(usize::try_from(numbered.position - 1).ok()?)?;
+        let is_in_time = numbered.now < clock.at(row.deadline());
+        is_in_time.then_some(NumberedReceipt {
+            row,
+            seq: numbered.seq,
+            log_batch: numbered.log_batch,
+        })
     });
-    Ok(drawn.collect())
+    Ok(numbered.collect())
 }
 
-fn events_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
-    let events = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
+fn events_of(numbered: &[NumberedReceipt<'_>]) -> Vec<EventRow> {
+    let events = numbered.iter().flat_map(|NumberedReceipt { row, seq, .. }| {
         let subject = serde_json::json!({"seq": seq});
         row.events.iter().map(move |event| EventRow { subject: subject.clone(), ..event.clone() })
     });
@@ -119,10 +123,10 @@ fn events_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
 }
 
 /// Writes deferred events, which [`PendingEvents::publish`] makes due.
-async fn hold(pool: &PgPool, events: &[EventRow]) -> Result<Vec<WrittenEvent>> {
+async fn insert_deferred(pool: &PgPool, events: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     match events.is_empty() {
         true => Ok(Vec::new()),
-        false => insert_events(&mut *pool.acquire().await?, events, HELD).await,
+        false => insert_events(&mut *pool.acquire().await?, events, DEFERRAL).await,
     }
 }
 
