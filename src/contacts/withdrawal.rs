@@ -17,20 +17,20 @@ use crate::types::ids::PixelId;
 
 const BATCH: i64 = 500;
 
-pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
+pub async fn record_withdrawn(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     let pixel_ids = withdrawn::list_pixels_to_evaluate(&mut connection, infra.clock.now()).await?;
     drop(connection);
     for pixel_id in pixel_ids {
         // Not even a statement timeout, which counts as an unavailable database, may delay the other pixels.
-        if let Err(error) = note_on_pixel(infra, &pixel_id).await {
+        if let Err(error) = record_on_pixel(infra, &pixel_id).await {
             tracing::error!(?error, %pixel_id, "withdrawn contacts could not be recorded");
         }
     }
     Ok(())
 }
 
-async fn note_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
+async fn record_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
     let pixel = {
         let mut connection = infra.pool.acquire().await?;
         find_any_pixel(&mut connection, pixel_id).await?
@@ -40,12 +40,12 @@ async fn note_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
         None => None,
     };
     let subscribers = subscribers.as_ref();
-    while !infra.shutdown.has_begun() && note_batch(infra, pixel_id, subscribers).await? {}
+    while !infra.shutdown.has_begun() && record_batch(infra, pixel_id, subscribers).await? {}
     Ok(())
 }
 
 /// Returns whether there was anything to do. The pixel's lock excludes stores of contacts and other nodes.
-async fn note_batch(
+async fn record_batch(
     infra: &Infra,
     pixel_id: &PixelId,
     subscribers: Option<&Subscribers>,
@@ -64,7 +64,7 @@ async fn note_batch(
     };
     let was_idle = positions.is_empty() && doubtful.is_empty();
     if !was_idle {
-        let hidden = settle(&mut transaction, pixel_id, now, doubtful).await?;
+        let hidden = withdraw_or_reschedule(&mut transaction, pixel_id, now, doubtful).await?;
         let is_wanted = put_events(&mut transaction, pixel_id, now, &hidden, subscribers).await?;
         withdrawn::delete_changes(&mut transaction, pixel_id, &positions).await?;
         transaction.commit().await?;
@@ -96,7 +96,7 @@ async fn put_events(
     Ok(true)
 }
 
-async fn settle(
+async fn withdraw_or_reschedule(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     now: DateTime<Utc>,

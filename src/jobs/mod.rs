@@ -152,7 +152,7 @@ fn maintain_contacts(infra: &Infra, end: impl Future<Output = ()> + Clone + Send
     let wake = infra.consent_changes.clone();
     let failed = "withdrawn contacts could not be recorded";
     every_or_notified(infra, SECONDS_15, wake, end, failed, |infra| async move {
-        withdrawal::note_withdrawn(&infra).await
+        withdrawal::record_withdrawn(&infra).await
     });
 }
 

@@ -80,8 +80,16 @@ impl Capability for MovePixel {
             error => error,
         })?;
         let kind = ActivityKind::PixelMoved;
-        let is_wanted =
-            settle(&mut transaction, clock, config, &caller, &subscribers, &moved, kind).await?;
+        let is_wanted = record_and_publish(
+            &mut transaction,
+            clock,
+            config,
+            &caller,
+            &subscribers,
+            &moved,
+            kind,
+        )
+        .await?;
         idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &view).await?;
         infra.changes.commit(transaction, &invalidation).await?;
         if is_wanted {
@@ -124,7 +132,8 @@ impl Capability for CancelMove {
         let back = moves::turn_back(&mut transaction, &infra.clock, &pixel).await?;
         let (clock, config, kind) = (&infra.clock, &infra.config, ActivityKind::MoveCancelled);
         let is_wanted =
-            settle(&mut transaction, clock, config, &caller, &subscribers, &back, kind).await?;
+            record_and_publish(&mut transaction, clock, config, &caller, &subscribers, &back, kind)
+                .await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&back.pixel_id)).await?;
         if is_wanted {
             infra.events.wake();
@@ -168,7 +177,7 @@ async fn replace_unused(
 
 /// Records the activity, and publishes the pixel's policy for the new domain. Returns whether endpoints of
 /// webhooks are notified.
-async fn settle(
+async fn record_and_publish(
     connection: &mut PgConnection,
     clock: &Clock,
     config: &Config,

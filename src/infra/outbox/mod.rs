@@ -148,7 +148,7 @@ impl Outbox {
             }
         };
         // If the row cannot be updated, another node claims it after the claim has lapsed.
-        if let Err(error) = self.settle(mail, attempt, unanswered).await {
+        if let Err(error) = self.store_outcome(mail, attempt, unanswered).await {
             tracing::error!(?error, "the outcome of a mail could not be stored in the outbox");
         }
         self.change_under_way(|mails| mails.remove(&mail.message_id));
@@ -188,7 +188,12 @@ impl Outbox {
         (attempt, error.may_have_arrived())
     }
 
-    async fn settle(&self, mail: &ClaimedMail, attempt: Attempt, unanswered: bool) -> Result<()> {
+    async fn store_outcome(
+        &self,
+        mail: &ClaimedMail,
+        attempt: Attempt,
+        unanswered: bool,
+    ) -> Result<()> {
         if attempt == Attempt::Failed {
             return Ok(());
         }

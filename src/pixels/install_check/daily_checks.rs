@@ -81,7 +81,7 @@ async fn check(infra: &Infra, claim: &ClaimedCheck) -> Result<()> {
     let Some(pixel) = pixel else { return Ok(()) };
     let check = check_page(infra, &pixel).await?;
     let _guard = infra.shutdown.delay();
-    if let Some(mail) = settle(infra, claim, &pixel, &check).await? {
+    if let Some(mail) = store_result(infra, claim, &pixel, &check).await? {
         let rendered = notices::vanished(infra, &mail).await;
         infra.outbox.deliver(&mail, rendered).await?;
     }
@@ -90,7 +90,7 @@ async fn check(infra: &Infra, claim: &ClaimedCheck) -> Result<()> {
 
 /// Stores the result, unless the pixel was deleted, moved or checked in the meantime. Returns the mail to
 /// its owner if the pixel has vanished.
-async fn settle(
+async fn store_result(
     infra: &Infra,
     claim: &ClaimedCheck,
     pixel: &Pixel,

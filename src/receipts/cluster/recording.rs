@@ -88,7 +88,7 @@ impl Statements for ShardStatements {
     }
 
     /// Releases the locks for account erasure and makes events due.
-    async fn settle(&self, connection: &mut DedicatedConnection, pending_events: PendingEvents) {
+    async fn complete(&self, connection: &mut DedicatedConnection, pending_events: PendingEvents) {
         let begun = Instant::now();
         let releasing =
             async |live: &mut LiveConnection| recording::release_locks(&mut live.connection).await;

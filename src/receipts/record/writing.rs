@@ -43,11 +43,11 @@ pub struct Notifiers {
 }
 
 pub trait Statements: Sync {
-    /// Work on inserted receipts that is left for [`Statements::settle`].
+    /// Work on inserted receipts that is left for [`Statements::complete`].
     type Pending: Send;
 
     /// Inserts the batch, in order, in its own transaction: it is durable on return. Returns the number of new
-    /// receipts, and the work that the caller must settle for them.
+    /// receipts, and the work that the caller must complete for them.
     fn insert(
         &self,
         live: &mut LiveConnection,
@@ -61,7 +61,7 @@ pub trait Statements: Sync {
     ) -> impl Future<Output = Result<Vec<Option<Result<SignedReceipt>>>>> + Send;
 
     /// Completes an insertion after the senders of the receipts have been answered.
-    fn settle(
+    fn complete(
         &self,
         connection: &mut DedicatedConnection,
         pending: Self::Pending,
@@ -86,7 +86,7 @@ impl Statements for PlainStatements {
         recording::list_stored(&mut live.connection, batch).await
     }
 
-    async fn settle(&self, _: &mut DedicatedConnection, (): ()) {}
+    async fn complete(&self, _: &mut DedicatedConnection, (): ()) {}
 }
 
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl<S: Statements> Writer<S> {
                 self.notifiers.refused.notify_one();
             }
             if let Some(pending) = pending {
-                self.statements.settle(connection, pending).await;
+                self.statements.complete(connection, pending).await;
             }
         }
         if has_events {
@@ -121,7 +121,7 @@ impl<S: Statements> Writer<S> {
     }
 
     /// Writes a batch; if PostgreSQL refuses it because of its content, writes each receipt alone, so that
-    /// one bad row never fails the others. Returns what is still to be settled.
+    /// one bad row never fails the others. Returns what is still to be completed.
     async fn write_in_time(
         &self,
         connection: &mut DedicatedConnection,
@@ -145,7 +145,7 @@ impl<S: Statements> Writer<S> {
             match self.insert(connection, std::slice::from_ref(&job)).await {
                 Ok((inserted, pending)) => {
                     self.answer_all(connection, vec![job], inserted).await;
-                    self.statements.settle(connection, pending).await;
+                    self.statements.complete(connection, pending).await;
                 }
                 Err(error @ Error::DatabaseUnavailable) => {
                     refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
