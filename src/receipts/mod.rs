@@ -25,7 +25,7 @@ pub use store::erasure::{
     wait_for_recorders,
 };
 pub use store::latest::LatestConsent;
-pub use store::latest_of_pixels::{NamedQuestion, list_latest};
+pub use store::latest_of_pixels::{PixelVisitor, list_latest};
 pub use store::named_pixels::find_named;
 pub use store::reading::{StoredReceipt, find_last_seq, list_receipts_after, list_receipts_at};
 pub use store::test_receipts::delete_test_receipts_of_visitor;

@@ -13,7 +13,7 @@ use crate::contacts::store::writing::list_suppressed;
 use crate::error::Result;
 use crate::pixels::pixel::Pixel;
 use crate::receipts::check::{Reason, evaluate};
-use crate::receipts::{LatestConsent, NamedQuestion, find_named, list_by_persons, list_latest};
+use crate::receipts::{LatestConsent, PixelVisitor, find_named, list_by_persons, list_latest};
 use crate::types::consent::Purpose;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
@@ -214,16 +214,16 @@ async fn find_consents(
         return Ok(HashMap::new());
     }
     let pixel = find_named(connection, pixel_id.as_str()).await?;
-    let asked = named.iter().map(|&visitor_id| NamedQuestion {
+    let visitors = named.iter().map(|&visitor_id| PixelVisitor {
         pixel: pixel.clone(),
         visitor_id: VisitorId::from(visitor_id.to_owned()),
     });
-    let asked = asked.collect::<Vec<_>>();
-    let latest = list_latest(connection, &asked).await?;
+    let visitors = visitors.collect::<Vec<_>>();
+    let latest = list_latest(connection, &visitors).await?;
     let refused = store::list_refused(connection, pixel_id, &named).await?;
     let refused = refused.into_iter().collect::<HashMap<_, _>>();
-    let consents = asked.into_iter().zip(latest).map(|(question, latest)| {
-        let visitor_id = question.visitor_id;
+    let consents = visitors.into_iter().zip(latest).map(|(visitor, latest)| {
+        let visitor_id = visitor.visitor_id;
         let refused_seq = refused.get(&visitor_id).copied();
         let binding = match latest.transpose()? {
             Some(latest) => binding(&visitor_id, &latest, now),

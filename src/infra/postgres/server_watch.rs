@@ -281,7 +281,7 @@ impl ServerWatch {
 }
 
 pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
-    let question = query_as!(
+    let statement = query_as!(
         ServerReport,
         "SELECT pg_is_in_recovery() AS \"in_recovery!\",
              current_setting('transaction_read_only') = 'on' AS \"read_only!\",
@@ -289,7 +289,7 @@ pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
              to_regclass('pg_dist_partition') IS NOT NULL AS \"is_distributed!\""
     )
     .fetch_one(connection);
-    timeout(PING_TIMEOUT, question).await.map_err(|_| sqlx::Error::PoolTimedOut)?
+    timeout(PING_TIMEOUT, statement).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
 /// Fails for data that were read in a read-only transaction, because a demoted server may return stale data.

@@ -152,15 +152,15 @@ async fn require_session(
 
 /// The session's process id and the server's start time. Not prepared, because poolers mix up prepared statements.
 async fn session_of(connection: &mut PgConnection) -> sqlx::Result<(i32, String)> {
-    let question = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
-    let row = raw_sql(question).fetch_one(connection).await?;
+    let statement = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
+    let row = raw_sql(statement).fetch_one(connection).await?;
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
 /// The identifier of the database system; `None` if the role may not read it.
 async fn system_of(connection: &mut PgConnection) -> Option<i64> {
-    let question = query_scalar!("SELECT system_identifier AS \"id!\" FROM pg_control_system()");
-    question.fetch_one(connection).await.ok()
+    let statement = query_scalar!("SELECT system_identifier AS \"id!\" FROM pg_control_system()");
+    statement.fetch_one(connection).await.ok()
 }
 
 async fn close(connection: PgConnection) {

@@ -15,7 +15,7 @@ use crate::infra::postgres::Database;
 use crate::infra::postgres::dedicated_connection::{DedicatedConnection, TIMEOUT};
 use crate::infra::supervise::supervise;
 use crate::receipts::storage::ReceiptStorage;
-use crate::receipts::store::latest::{LatestConsent, Question};
+use crate::receipts::store::latest::{LatestConsent, VisitorRef};
 use crate::types::ids::{PixelRef, VisitorId};
 
 /// While one reader waits for PostgreSQL, the other one replies.
@@ -58,8 +58,8 @@ impl ConsentReader {
         visitor_id: VisitorId,
     ) -> Result<Option<LatestConsent>> {
         let (reply, answer) = oneshot::channel();
-        let question = Question { pixel, visitor_id };
-        self.ask(Task::Find(Lookup { question, reply }), answer).await
+        let visitor = VisitorRef { pixel, visitor_id };
+        self.ask(Task::Find(Lookup { visitor, reply }), answer).await
     }
 
     /// Checks that a reader reaches the database.

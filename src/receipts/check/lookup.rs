@@ -2,20 +2,20 @@ use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
 use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection};
-use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
+use crate::receipts::store::latest::{LatestConsent, VisitorRef, list_latest};
 
 pub const BATCH: usize = 500;
 
 pub type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
 
 pub struct Lookup {
-    pub question: Question,
+    pub visitor: VisitorRef,
     pub reply: Reply,
 }
 
-impl AsRef<Question> for Lookup {
-    fn as_ref(&self) -> &Question {
-        &self.question
+impl AsRef<VisitorRef> for Lookup {
+    fn as_ref(&self) -> &VisitorRef {
+        &self.visitor
     }
 }
 

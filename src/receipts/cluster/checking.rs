@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::dedicated_connection::{DedicatedConnection, LiveConnection};
 use crate::receipts::check::lookup::{BATCH, Lookup, Reply, refuse_all, reply_all};
-use crate::receipts::store::latest_of_pixels::{NamedQuestion, list_latest};
+use crate::receipts::store::latest_of_pixels::{PixelVisitor, list_latest};
 use crate::receipts::store::named_pixels::list_named;
 use crate::types::ids::PixelId;
 
@@ -28,13 +28,13 @@ struct Routed {
 
 /// A lookup whose pixel is resolved.
 struct Resolved {
-    question: NamedQuestion,
+    visitor: PixelVisitor,
     reply: Reply,
 }
 
-impl AsRef<NamedQuestion> for Resolved {
-    fn as_ref(&self) -> &NamedQuestion {
-        &self.question
+impl AsRef<PixelVisitor> for Resolved {
+    fn as_ref(&self) -> &PixelVisitor {
+        &self.visitor
     }
 }
 
@@ -63,7 +63,7 @@ impl LookupRouter {
         shards: &Shards,
         batch: Vec<Lookup>,
     ) {
-        let names = batch.iter().map(|lookup| lookup.question.pixel.as_str()).collect::<Vec<_>>();
+        let names = batch.iter().map(|lookup| lookup.visitor.pixel.as_str()).collect::<Vec<_>>();
         let routing = async |live: &mut LiveConnection| {
             let pixels = self.aliases.pixels_of(live, &names).await?;
             let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
@@ -92,7 +92,7 @@ async fn find_routed(
     if batch.is_empty() {
         return;
     }
-    let names = batch.iter().map(|routed| routed.lookup.question.pixel.as_str());
+    let names = batch.iter().map(|routed| routed.lookup.visitor.pixel.as_str());
     let names = names.collect::<Vec<_>>();
     let resolving =
         async |live: &mut LiveConnection| list_named(&mut live.connection, &names).await;
@@ -103,16 +103,16 @@ async fn find_routed(
         }
     };
     let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), HashMap::new());
-    for Routed { lookup: Lookup { question, reply }, cached } in batch {
-        let pixel = named[question.pixel.as_str()].clone();
+    for Routed { lookup: Lookup { visitor, reply }, cached } in batch {
+        let pixel = named[visitor.pixel.as_str()].clone();
         let group = if pixel.pixel_id == cached {
             &mut here
         } else {
-            aliases.correct(question.pixel.as_str(), &pixel.pixel_id).await;
+            aliases.correct(visitor.pixel.as_str(), &pixel.pixel_id).await;
             elsewhere.entry(pixel.pixel_id.clone()).or_insert_with(Vec::new)
         };
-        let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
-        group.push(Resolved { question, reply });
+        let visitor = PixelVisitor { pixel, visitor_id: visitor.visitor_id };
+        group.push(Resolved { visitor, reply });
     }
     if !here.is_empty() {
         find_resolved(connection, here).await;

@@ -11,7 +11,7 @@ use crate::infra::postgres::server_watch::require_writable;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// The visitor whose latest receipt is looked up.
-pub struct Question {
+pub struct VisitorRef {
     pub pixel: PixelRef,
     pub visitor_id: VisitorId,
 }
@@ -85,10 +85,10 @@ struct ByPixel<'a> {
 }
 
 impl<'a> ByPixel<'a> {
-    fn of(questions: impl Iterator<Item = &'a Question>) -> Self {
+    fn of(lookups: impl Iterator<Item = &'a VisitorRef>) -> Self {
         let mut groups = Self::default();
         let mut numbers = HashMap::new();
-        for (index, Question { pixel, visitor_id }) in questions.enumerate() {
+        for (index, VisitorRef { pixel, visitor_id }) in lookups.enumerate() {
             let number = *numbers.entry(pixel.as_str()).or_insert_with(|| {
                 groups.names.push(pixel.as_str());
                 groups.visitors.push(Vec::new());
@@ -114,16 +114,16 @@ impl<'a> ByPixel<'a> {
 /// date.
 pub async fn list_latest(
     connection: &mut PgConnection,
-    questions: &[impl AsRef<Question>],
+    lookups: &[impl AsRef<VisitorRef>],
 ) -> Result<Vec<Option<Result<LatestConsent>>>> {
-    let groups = ByPixel::of(questions.iter().map(AsRef::as_ref));
+    let groups = ByPixel::of(lookups.iter().map(AsRef::as_ref));
     // `unnest()` would flatten an array of arrays, so each list is passed as one text.
     let visitors = groups.visitors.iter().map(|ids| ids.join(",")).collect::<Vec<_>>();
     let rows = with_end!(select_latest of "receipt.pixel_id", &groups.names as &[&str], &visitors)
         .fetch_all(connection)
         .await?;
     let mut found = Vec::new();
-    found.resize_with(questions.len(), || None);
+    found.resize_with(lookups.len(), || None);
     for row in rows {
         require_writable(row.is_writable)?;
         let Some(index) = groups.index_of(row.number, row.position) else { continue };

@@ -16,12 +16,12 @@ use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// The visitor whose latest receipt is looked up.
-pub struct NamedQuestion {
+pub struct PixelVisitor {
     pub pixel: NamedPixel,
     pub visitor_id: VisitorId,
 }
 
-impl AsRef<Self> for NamedQuestion {
+impl AsRef<Self> for PixelVisitor {
     fn as_ref(&self) -> &Self {
         self
     }
@@ -29,11 +29,11 @@ impl AsRef<Self> for NamedQuestion {
 
 pub async fn list_latest(
     connection: &mut PgConnection,
-    questions: &[impl AsRef<NamedQuestion>],
+    lookups: &[impl AsRef<PixelVisitor>],
 ) -> Result<Vec<Option<Result<LatestConsent>>>> {
-    let questions = questions.iter().map(AsRef::as_ref).collect::<Vec<_>>();
-    let pixel_ids = questions.iter().map(|asked| asked.pixel.pixel_id.as_str()).collect::<Vec<_>>();
-    let visitors = questions.iter().map(|asked| asked.visitor_id.as_str()).collect::<Vec<_>>();
+    let lookups = lookups.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+    let pixel_ids = lookups.iter().map(|lookup| lookup.pixel.pixel_id.as_str()).collect::<Vec<_>>();
+    let visitors = lookups.iter().map(|lookup| lookup.visitor_id.as_str()).collect::<Vec<_>>();
     let pixels = pixels_of(pixel_ids.iter().copied());
     let rows = select_receipt!(
         "position AS \"position!\", receipt.seq AS \"seq!\", receipt.expires_at,
@@ -61,7 +61,7 @@ pub async fn list_latest(
     for row in rows {
         let index = usize::try_from(row.position - 1).map_err(Error::internal)?;
         let consent_in_force =
-            questions.get(index).is_some_and(|asked| asked.pixel.consent_in_force);
+            lookups.get(index).is_some_and(|lookup| lookup.pixel.consent_in_force);
         let (position, seq, expires_at) = (row.position, row.seq, row.expires_at);
         let current_policy_hash = row.current_policy_hash;
         let latest = receipt_of!(row).map(|signed| LatestConsent {
@@ -79,7 +79,7 @@ pub async fn list_latest(
         state == ConsentState::Accepted && latest.expires_at.is_none()
     });
     set_ends(connection, &pixels, of_before.collect()).await?;
-    by_position(questions.len(), found.into_iter())
+    by_position(lookups.len(), found.into_iter())
 }
 
 /// Sets the end of acceptances that an older version recorded, from the days in their policies. This is a
