@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::processes;
-use crate::browser::waits::Waits;
+use crate::browser::run_delay::RunDelay;
 
 const MAX_DISK: u64 = 512 << 20;
 const MAX_MEMORY: u64 = 3 << 30;
@@ -15,17 +15,17 @@ const MAX_RECEIVED: u64 = 512 << 20;
 const MAX_PROCESSES: usize = 200;
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Returns a sentence once a profile's browser exceeds a limit. Also records the waits of its processes.
-pub async fn exceeded(waits: &Arc<Waits>, received: impl Fn() -> u64) -> String {
+/// Returns a sentence once a profile's browser exceeds a limit. Also measures the run delay of its processes.
+pub async fn exceeded(run_delay: &Arc<RunDelay>, received: impl Fn() -> u64) -> String {
     loop {
         sleep(EVERY).await;
         if received() > MAX_RECEIVED {
             return "the page received more than 512 MiB".to_owned();
         }
-        let waits = Arc::clone(waits);
+        let run_delay = Arc::clone(run_delay);
         let used = spawn_blocking(move || {
-            let running = waits.note();
-            (size(waits.profile(), 0), processes::memory(&running), running.len())
+            let running = run_delay.measure();
+            (size(run_delay.profile(), 0), processes::memory(&running), running.len())
         });
         match used.await {
             Ok((disk, ..)) if disk > MAX_DISK => {

@@ -12,10 +12,10 @@ mod output;
 mod process;
 pub mod processes;
 mod program;
+pub mod run_delay;
 pub mod site;
 pub mod tag_service;
 mod user;
-pub mod waits;
 
 pub use arguments::Extra;
 pub use folder::RunFolder;

@@ -91,7 +91,7 @@ impl Page {
     /// Opens the dialog in which the visitor withdraws. Returns the position of the button for that, if there is one.
     pub async fn open_withdrawal(&self) -> Option<Value> {
         let corner = button("button.w:not([hidden])", "0");
-        match self.ask(&corner, true).await {
+        match self.evaluate(&corner, true).await {
             Value::Null => self.open_choice().await,
             position => drop(self.press(&position).await),
         }
@@ -114,7 +114,7 @@ impl Page {
     }
 
     async fn open_choice(&self) {
-        let _ = self.ask("void window.assent?.open?.()", false).await;
+        let _ = self.evaluate("void window.assent?.open?.()", false).await;
     }
 
     /// Waits until the choice is stored. After two seconds the tag's own function is called instead.
@@ -131,7 +131,7 @@ impl Page {
     async fn call_tag(&self, choice: Choice) -> Pressed {
         let before_ms = monotonic_ms();
         let call = format!("void window.assent?.{}?.()", choice.function());
-        let _ = self.ask(&call, false).await;
+        let _ = self.evaluate(&call, false).await;
         Pressed { before_ms, after_ms: monotonic_ms() }
     }
 
@@ -139,7 +139,7 @@ impl Page {
         let start = Instant::now();
         let mut last = Value::Null;
         while start.elapsed() < limit {
-            let found = self.ask(expression, true).await;
+            let found = self.evaluate(expression, true).await;
             // A click would miss a button that is still moving.
             if !found.is_null() && found == last {
                 return Some(found);
@@ -153,7 +153,7 @@ impl Page {
     async fn wait_until(&self, expression: &str, limit: Duration) -> bool {
         let start = Instant::now();
         while start.elapsed() < limit {
-            if self.ask(expression, true).await == Value::Bool(true) {
+            if self.evaluate(expression, true).await == Value::Bool(true) {
                 return true;
             }
             sleep(STEP).await;

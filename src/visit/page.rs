@@ -8,12 +8,12 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::browser::devtools::{CallError, Connection, Document, SharedSeen};
-use crate::browser::waits::Waits;
+use crate::browser::run_delay::RunDelay;
 
 use super::extension::rest;
 use super::observation::Screenshot;
 
-const ASKING: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 const FIRST_RESPONSE: Duration = Duration::from_secs(20);
 /// A page that does not finish loading is observed after this time.
 const LOADING: Duration = Duration::from_secs(8);
@@ -33,7 +33,7 @@ pub struct Page {
     pub session: String,
     /// The target of `chrome://webrtc-internals/`.
     pub webrtc: String,
-    pub waits: Arc<Waits>,
+    pub run_delay: Arc<RunDelay>,
 }
 
 /// The beginning of an observation.
@@ -145,23 +145,23 @@ impl Page {
 
     /// The time for which the browser has waited for a processor so far.
     async fn lost(&self) -> Duration {
-        let waits = Arc::clone(&self.waits);
+        let run_delay = Arc::clone(&self.run_delay);
         let noted = spawn_blocking(move || {
-            waits.note();
-            waits.lost()
+            run_delay.measure();
+            run_delay.lost()
         });
         noted.await.unwrap_or_default()
     }
 
     pub async fn leave(&self) -> Result<(), String> {
         let leaving = self.call("Page.navigate", json!({"url": "about:blank"}));
-        let _ = timeout(ASKING, leaving).await;
+        let _ = timeout(CALL_TIMEOUT, leaving).await;
         self.stay(AFTERMATH).await.map(drop)
     }
 
     /// Evaluates an expression in an isolated world, which scripts of the page cannot change, or in the page's own.
     /// Returns null if there is no answer.
-    pub async fn ask(&self, expression: &str, is_isolated: bool) -> Value {
+    pub async fn evaluate(&self, expression: &str, is_isolated: bool) -> Value {
         let main_frame = self.seen.lock().main_frame.clone().unwrap_or_default();
         let context = match is_isolated {
             true => self.world(&self.session, &main_frame).await,
@@ -170,35 +170,40 @@ impl Page {
         if is_isolated && context.is_none() {
             return Value::Null;
         }
-        self.evaluate(&self.session, context, expression).await
+        self.evaluate_in_context(&self.session, context, expression).await
     }
 
     async fn world(&self, session: &str, frame: &str) -> Option<u64> {
         let params = json!({"frameId": frame, "worldName": WORLD});
-        let asking = self.connection.call(Some(session), "Page.createIsolatedWorld", params);
-        timeout(ASKING, asking).await.ok()?.ok()?["executionContextId"].as_u64()
+        let calling = self.connection.call(Some(session), "Page.createIsolatedWorld", params);
+        timeout(CALL_TIMEOUT, calling).await.ok()?.ok()?["executionContextId"].as_u64()
     }
 
-    async fn evaluate(&self, session: &str, context: Option<u64>, expression: &str) -> Value {
+    async fn evaluate_in_context(
+        &self,
+        session: &str,
+        context: Option<u64>,
+        expression: &str,
+    ) -> Value {
         let mut params =
             json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         if let Some(context) = context {
             params["contextId"] = json!(context);
         }
-        let asking = self.connection.call(Some(session), "Runtime.evaluate", params);
-        match timeout(ASKING, asking).await {
+        let calling = self.connection.call(Some(session), "Runtime.evaluate", params);
+        match timeout(CALL_TIMEOUT, calling).await {
             Ok(Ok(mut answer)) => answer["result"]["value"].take(),
             _ => Value::Null,
         }
     }
 
     /// Evaluates an expression in the frames. Returns the values, and whether there are no more frames than the limit.
-    pub async fn ask_all(&self, expression: &str) -> (Vec<Value>, bool) {
+    pub async fn evaluate_in_frames(&self, expression: &str) -> (Vec<Value>, bool) {
         let sessions = self.seen.lock().documents.clone();
         let mut answers = Vec::new();
         for session in sessions {
-            let asking = self.connection.call(Some(&session), "Page.getFrameTree", json!({}));
-            let Ok(Ok(tree)) = timeout(ASKING, asking).await else { continue };
+            let calling = self.connection.call(Some(&session), "Page.getFrameTree", json!({}));
+            let Ok(Ok(tree)) = timeout(CALL_TIMEOUT, calling).await else { continue };
             let mut frames = Vec::new();
             collect_frames(&tree["frameTree"], &mut frames);
             for frame in frames {
@@ -206,7 +211,8 @@ impl Page {
                     return (answers, false);
                 }
                 if let Some(context) = self.world(&session, &frame).await {
-                    answers.push(self.evaluate(&session, Some(context), expression).await);
+                    answers
+                        .push(self.evaluate_in_context(&session, Some(context), expression).await);
                 }
             }
         }
@@ -215,7 +221,7 @@ impl Page {
 
     pub async fn screenshot(&self) -> Option<Screenshot> {
         let taking = self.call("Page.captureScreenshot", json!({"format": "png"}));
-        let taken = timeout(ASKING, taking).await.ok()?.ok()?;
+        let taken = timeout(CALL_TIMEOUT, taking).await.ok()?.ok()?;
         let bytes = BASE64_STANDARD.decode(taken["data"].as_str()?).ok()?;
         Some(Screenshot(bytes))
     }

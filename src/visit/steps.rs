@@ -10,9 +10,9 @@ use url::Url;
 use crate::browser::devtools::{self, Events, Following, SharedSeen, follow};
 use crate::browser::monotonic::monotonic_ms;
 use crate::browser::net_log::{self, NetLog};
+use crate::browser::run_delay::RunDelay;
 use crate::browser::site::{Site, host_of};
 use crate::browser::tag_service::blocked_patterns;
-use crate::browser::waits::Waits;
 use crate::browser::{Browser, Extra, Program, RunFolder, StartError, bounds, log_file};
 
 use super::choice::{Choice, Pressed};
@@ -100,7 +100,7 @@ pub async fn observe(
             return Err(error);
         }
     };
-    let (seen, waits) = (SharedSeen::default(), Arc::new(Waits::of(&profile)));
+    let (seen, run_delay) = (SharedSeen::default(), Arc::new(RunDelay::of(&profile)));
     let mut results = Results::default();
     let version = browser.version.clone();
     let pages = if visit == Visit::Returning { 2 } else { 1 };
@@ -108,13 +108,13 @@ pub async fn observe(
     let started_ms = monotonic_ms();
     let cookies = CookieReader::start(browser.connection.clone());
     let steps =
-        timeout(limit, drive(setting, visit, &browser, events, &seen, &waits, &mut results));
+        timeout(limit, drive(setting, visit, &browser, events, &seen, &run_delay, &mut results));
     let failure = tokio::select! {
         done = steps => match done {
             Ok(done) => done.err(),
             Err(_) => Some(format!("the visit took longer than {} s", limit.as_secs())),
         },
-        exceeded = bounds::exceeded(&waits, || seen.lock().received) => Some(exceeded),
+        exceeded = bounds::exceeded(&run_delay, || seen.lock().received) => Some(exceeded),
     };
     let (read, written) = (cookies.found(), written(&seen));
     drop(cookies);
@@ -186,10 +186,10 @@ async fn drive(
     browser: &Browser,
     events: Events,
     seen: &SharedSeen,
-    waits: &Arc<Waits>,
+    run_delay: &Arc<RunDelay>,
     results: &mut Results,
 ) -> Result<(), String> {
-    let page = attach(setting, visit, browser, events, seen, waits).await?;
+    let page = attach(setting, visit, browser, events, seen, run_delay).await?;
     page.open(setting.url.as_str()).await?;
     let choosing = match visit {
         Visit::Untouched | Visit::Gpc | Visit::Blocked => page.read_for(setting.observation).await,
@@ -215,7 +215,7 @@ async fn attach(
     browser: &Browser,
     events: Events,
     seen: &SharedSeen,
-    waits: &Arc<Waits>,
+    run_delay: &Arc<RunDelay>,
 ) -> Result<Page, String> {
     let connection = browser.connection.clone();
     let blocked = setting.service.as_deref().filter(|_| visit == Visit::Blocked);
@@ -231,7 +231,7 @@ async fn attach(
     let webrtc = json!({"url": "chrome://webrtc-internals/", "background": true});
     let created = connection.call(None, "Target.createTarget", webrtc).await.unwrap_or_default();
     let webrtc = created["targetId"].as_str().unwrap_or_default().to_owned();
-    Ok(Page { connection, seen: seen.clone(), session, webrtc, waits: Arc::clone(waits) })
+    Ok(Page { connection, seen: seen.clone(), session, webrtc, run_delay: Arc::clone(run_delay) })
 }
 
 async fn decline(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
@@ -251,7 +251,7 @@ async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> 
     results.permitted = Some((before_ms, f64::INFINITY));
     page.stay(setting.observation.min(ACCEPTED)).await?;
     let button = page.open_withdrawal().await;
-    let answer = page.ask(NAMED, true).await;
+    let answer = page.evaluate(NAMED, true).await;
     let mut until_withdrawal = SoFar::default();
     until_withdrawal.read(page).await;
     let Some(Pressed { before_ms: withdrawn_ms, after_ms }) = page.withdraw(button).await else {
@@ -275,7 +275,7 @@ async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> 
 }
 
 async fn named(page: &Page) -> Named {
-    Named::of(&page.ask(NAMED, true).await)
+    Named::of(&page.evaluate(NAMED, true).await)
 }
 
 async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {

@@ -19,7 +19,7 @@ const STORES: [&str; 4] = ["local_storage", "session_storage", "indexeddb", "cac
 impl Page {
     /// The values in cookies and in the storage of all frames, and whether all frames that answered were read whole.
     pub async fn stored_now(&self) -> (Vec<StoredValue>, bool) {
-        let (answers, has_all) = self.ask_all(READ).await;
+        let (answers, has_all) = self.evaluate_in_frames(READ).await;
         let is_whole = has_all && answers.iter().all(|answer| answer["whole"] != false);
         let mut stored = answers.iter().flat_map(values).collect::<Vec<_>>();
         let cookies = cookies(&self.connection).await;
@@ -74,7 +74,7 @@ impl Page {
     }
 
     async fn stored_of(&self, origin: &str) -> Value {
-        if self.open_empty(origin).await { self.ask(READ, true).await } else { Value::Null }
+        if self.open_empty(origin).await { self.evaluate(READ, true).await } else { Value::Null }
     }
 
     async fn open_empty(&self, origin: &str) -> bool {

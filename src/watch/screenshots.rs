@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::browser::devtools::{
     Connection, Document, Events, Following, SharedSeen, attach, follow,
 };
-use crate::browser::waits::Waits;
+use crate::browser::run_delay::RunDelay;
 use crate::browser::{Browser, Extra, Program, RunFolder, StartError, bounds};
 use crate::types::device::Device;
 
@@ -47,10 +47,10 @@ pub async fn take_screenshots(folder: &Path, browser: Option<&Path>) -> Result<(
     let run = RunFolder::create()?;
     let program = Program::find(browser, &run)?;
     let (browser, events, profile) = start(&program, &run, proxy).await?;
-    let waits = Arc::new(Waits::of(&profile));
+    let run_delay = Arc::new(RunDelay::of(&profile));
     let taken = tokio::select! {
         taken = take_all(&browser, events, &pages, folder) => taken,
-        exceeded = bounds::exceeded(&waits, || 0) => Err(exceeded),
+        exceeded = bounds::exceeded(&run_delay, || 0) => Err(exceeded),
     };
     browser.close().await;
     taken
