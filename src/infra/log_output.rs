@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_blocked_or_full_output_delays_nobody() {
         let queue: &'static Queue = Box::leak(Box::default());
-        let (go_on, stuck) = channel();
+        let (resume, stuck) = channel();
         thread::spawn(|| queue.write_to(Broken(stuck)));
         let began = Instant::now();
         let line = [b'x'; 1024];
@@ -126,7 +126,7 @@ mod tests {
         queue.flush(Duration::from_millis(10));
         assert!(began.elapsed() < Duration::from_secs(5));
         assert!(queue.lock().pending.capacity() <= 2 * MAX_PENDING);
-        drop(go_on);
+        drop(resume);
         queue.flush(Duration::from_secs(10));
         assert!(queue.lock().pending.is_empty(), "it goes on after errors");
     }

@@ -14,7 +14,7 @@ use super::format::checkpoint::Checkpoint;
 use super::format::entry;
 use super::format::hashes::{self, Hash};
 use super::format::note::{Note, NoteError, Verifier};
-use super::format::path::{goes_on, root_of_inclusion};
+use super::format::path::{is_consistent, root_of_inclusion};
 use super::format::policy::TrustPolicy;
 use super::format::tlog_proof::TlogProof;
 use super::format::watch_report::{WatchResult, sha256};
@@ -275,8 +275,8 @@ fn evaluate_growth(
     }
     let growth = growth.filter(|growth| growth.old_size == kept.size);
     let growth = growth.ok_or(Broken::Growth(kept.size))?;
-    let is_same = goes_on(old, (signed.size, signed.root), &growth.path);
-    if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
+    let has_grown = is_consistent(old, (signed.size, signed.root), &growth.path);
+    if has_grown { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
 struct GrowthPath {

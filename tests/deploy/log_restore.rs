@@ -107,7 +107,7 @@ async fn restored(service: &mut Service) {
 }
 
 /// Nothing is appended under the old name; under the next name the log continues.
-async fn goes_on_under_another_name(service: &mut Service) {
+async fn continues_under_another_name(service: &mut Service) {
     let nodes = service.nodes("1").await;
     service.served_for_a_while(&nodes).await;
     for node in &nodes {
@@ -129,21 +129,21 @@ async fn goes_on_under_another_name(service: &mut Service) {
 async fn a_node_with_a_file_beside_an_external_database() {
     let mut service = Service::with_files(&["log-checkpoint"]).await;
     restored(&mut service).await;
-    goes_on_under_another_name(&mut service).await;
+    continues_under_another_name(&mut service).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_that_share_a_volume_as_in_compose() {
     let mut service = Service::with_files(&["log-checkpoint", "log-checkpoint"]).await;
     restored(&mut service).await;
-    goes_on_under_another_name(&mut service).await;
+    continues_under_another_name(&mut service).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_on_two_machines() {
     let mut service = Service::with_files(&["one", "two"]).await;
     restored(&mut service).await;
-    goes_on_under_another_name(&mut service).await;
+    continues_under_another_name(&mut service).await;
 }
 
 /// The node that signed last does not return, and the other one was down when it signed.

@@ -119,7 +119,7 @@ impl Server {
     }
 
     /// Waits until what was lost has been replayed and the server writes again.
-    async fn goes_on(&self) {
+    async fn recovers(&self) {
         let (pool, began) = (self.pool(), Instant::now());
         let recovering = || sqlx::query_scalar::<_, bool>("SELECT pg_is_in_recovery()");
         while recovering().fetch_one(&pool).await.unwrap_or(true) {
@@ -161,7 +161,7 @@ async fn recovery_to_the_moment_before_an_erasure_restores_the_data() {
     server.down();
     server.shipped("restore-to", &[&server.at("backups"), &server.at("data"), &moment]);
     server.up();
-    server.goes_on().await;
+    server.recovers().await;
     let node = Process::start(program(&server.url())).await;
     for (visitor, answer) in [("before-the-backup", &before), ("after-the-backup", &after)] {
         let kept = site.receipt(&client, &node.base, visitor).await;
@@ -208,7 +208,7 @@ async fn a_restore_to_before_the_last_signed_entries_is_not_signed_again() {
     server.down();
     server.shipped("restore-to", &[&server.at("backups"), &server.at("data"), &moment]);
     server.up();
-    server.goes_on().await;
+    server.recovers().await;
     publish(2_000).await;
     let node = start("1").await;
     for _ in 0..40 {

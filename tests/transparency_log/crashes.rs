@@ -70,7 +70,7 @@ async fn killed_while_it_adds_it_has_added_all_of_a_step_or_nothing() {
     let all = "SELECT count(*) FROM publications";
     let all = query_scalar::<_, i64>(all).fetch_one(&pool).await.unwrap();
     let log = log_of(&service, &client, usize::try_from(all).unwrap()).await;
-    notes.iter().for_each(|note| log.goes_on_from(note));
+    notes.iter().for_each(|note| log.assert_extends(note));
 }
 
 /// A service that keeps its files in a folder.
@@ -97,11 +97,11 @@ async fn a_service_with_its_own_database_makes_its_key_once_and_keeps_what_it_si
     assert_eq!(first.exit_code().await, Some(0), "{}", first.log());
     let mut second = Process::start(at_home(folder.path())).await;
     let again = log_of(&second, &client, log.entries.len()).await;
-    again.goes_on_from(&log.note);
+    again.assert_extends(&log.note);
     let same = client.get(second.url("/log/policy")).send().await.unwrap().text().await.unwrap();
     assert_eq!(same.split(' ').nth(1), policy.split(' ').nth(1));
     let kept = fs::read_to_string(folder.path().join(".data/log-checkpoint")).unwrap();
-    again.goes_on_from(&kept);
+    again.assert_extends(&kept);
     second.send(Signal::SIGTERM);
     assert_eq!(second.exit_code().await, Some(0), "{}", second.log());
 }
@@ -151,7 +151,7 @@ async fn whenever_its_database_is_killed_nothing_that_was_signed_is_lost() {
     assert!(!notes.is_empty());
     notes.sort_unstable();
     notes.dedup();
-    notes.iter().for_each(|note| log.goes_on_from(note));
+    notes.iter().for_each(|note| log.assert_extends(note));
     service.send(Signal::SIGTERM);
     assert_eq!(service.exit_code().await, Some(0), "{}", service.log());
 }

@@ -279,7 +279,7 @@ async fn choices_of_erased_visitors_cannot_be_proved_and_all_others_can() {
         holds(&app, &proof).await;
         proof.position(&whole_log(&app).await);
     }
-    whole_log(&app).await.goes_on_from(&gone.checkpoint());
+    whole_log(&app).await.assert_extends(&gone.checkpoint());
 }
 
 #[tokio::test]
@@ -295,7 +295,7 @@ async fn of_an_erased_account_nothing_says_where_its_choices_are() {
     let left = query_scalar::<_, i64>("SELECT count(*) FROM log_leaves WHERE pixel_id = $1");
     assert_eq!(left.bind(&site.pixel_id).fetch_one(&app.pool).await.unwrap(), 0);
     app.ask_for_proof(&site, "v-1").await.refused(404, "no consent record");
-    whole_log(&app).await.goes_on_from(&proof.checkpoint());
+    whole_log(&app).await.assert_extends(&proof.checkpoint());
 }
 
 #[tokio::test]

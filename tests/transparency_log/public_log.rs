@@ -58,7 +58,7 @@ async fn a_notice_is_published_in_the_languages_in_which_it_is_read() {
     assert!(!log.has("notice", &notice));
     let later = app.log_with(|log| log.has("notice", &notice)).await;
     assert_eq!(later.entries.len(), log.entries.len() + 1);
-    later.goes_on_from(&log.note);
+    later.assert_extends(&log.note);
 }
 
 fn sha256(text: &str) -> String {
@@ -82,7 +82,7 @@ async fn the_log_only_grows_and_only_when_something_new_is_published() {
         let configured = app.configure(&key, &site.pixel_id, body).await.expect(200);
         let log = app.log_with(|log| log.has("policy", text(&configured["policy_hash"]))).await;
         assert_eq!(log.entries.len(), parse(notes.last().unwrap()).0 + 1);
-        notes.iter().for_each(|note| log.goes_on_from(note));
+        notes.iter().for_each(|note| log.assert_extends(note));
         notes.push(log.note);
     }
 }
@@ -193,7 +193,7 @@ async fn two_nodes_that_add_at_the_same_time_make_one_log() {
         let most = usize::try_from(round + 1).unwrap() * 1_000;
         let reader = if round % 2 == 0 { &here } else { &there };
         let log = reader.log_with(|log| log.entries.len() > most).await;
-        notes.iter().for_each(|note| log.goes_on_from(note));
+        notes.iter().for_each(|note| log.assert_extends(note));
         notes.push(log.note);
     }
     let log = there.log_with(|log| log.entries.len() > 6_000).await;
@@ -217,7 +217,7 @@ async fn another_key_signs_the_same_log() {
     let is_signed_anew = async || other.get("/log/checkpoint").await.text != before.note;
     wait_until("the log is signed anew", is_signed_anew).await;
     let there = other.log_with(|log| !log.entries.is_empty()).await;
-    there.goes_on_from(&before.note);
+    there.assert_extends(&before.note);
     assert_ne!(other.get("/log/policy").await.text, policy);
 }
 

@@ -98,10 +98,10 @@ impl Scene {
         assert_eq!(self.signed().await, before);
     }
 
-    async fn goes_on_from(&self, log: &PublicLog, more: &[(&str, &str)]) -> Process {
+    async fn start_and_extend(&self, log: &PublicLog, more: &[(&str, &str)]) -> Process {
         let node = self.start(more).await;
         let longer = self.settled(&node).await;
-        longer.goes_on_from(&log.note);
+        longer.assert_extends(&log.note);
         assert!(longer.size() > log.size() && !node.log().contains("nothing is"), "{}", node.log());
         node
     }
@@ -128,7 +128,7 @@ async fn a_damaged_state_file_pauses_the_log_until_it_is_restored() {
         );
     }
     fs::write(scene.file(), whole).unwrap();
-    scene.goes_on_from(&log, &[]).await;
+    scene.start_and_extend(&log, &[]).await;
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn a_missing_state_file_is_not_treated_as_a_new_one() {
     let mut command = bare_program();
     command.env("DATABASE_URL", &scene.database.url).arg("forget-log-state");
     assert_eq!(said(&run(command).await), (Some(0), "forgotten files: 1\n".into(), String::new()));
-    let node = scene.goes_on_from(&log, &[]).await;
+    let node = scene.start_and_extend(&log, &[]).await;
     says(&node, "LOG_STATE was empty").await;
 }
 
@@ -162,7 +162,7 @@ async fn a_state_file_that_is_older_than_before_is_not_trusted() {
     let (scene, log) = Scene::with_a_log().await;
     let old = fs::read(scene.file()).unwrap();
     scene.publish(100, 5).await;
-    let node = scene.goes_on_from(&log, &[]).await;
+    let node = scene.start_and_extend(&log, &[]).await;
     let longer = scene.settled(&node).await;
     drop(node);
     let new = fs::read(scene.file()).unwrap();
@@ -172,7 +172,7 @@ async fn a_state_file_that_is_older_than_before_is_not_trusted() {
     let reason = format!("has remembered {known} entries; this node knows of {own}");
     scene.pauses(&[], &reason).await;
     fs::write(scene.file(), new).unwrap();
-    scene.goes_on_from(&longer, &[]).await;
+    scene.start_and_extend(&longer, &[]).await;
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn nothing_is_published_while_the_state_file_cannot_be_written() {
     assert_eq!(scene.waiting().await, 5, "no second state is signed that nobody remembers");
     fs::remove_dir(scene.folder.path().join("log-checkpoint.new")).unwrap();
     let longer = scene.settled(&node).await;
-    longer.goes_on_from(&log.note);
+    longer.assert_extends(&log.note);
     says(&node, "the log is added to again").await;
 }
 
@@ -226,7 +226,7 @@ async fn the_log_continues_from_the_same_file_with_another_key_or_host() {
     const OTHER: &str = "00000000000000000000000000000000000000000000000000000000000000ff";
     let (scene, log) = Scene::with_a_log().await;
     scene.publish(100, 5).await;
-    let node = scene.goes_on_from(&log, &[("LOG_KEY", OTHER)]).await;
+    let node = scene.start_and_extend(&log, &[("LOG_KEY", OTHER)]).await;
     drop(node);
     let moved = [("LOG_KEY", OTHER), ("BASE_URL", "https://new.example")];
     let node = scene.start(&moved).await;
@@ -252,7 +252,7 @@ async fn two_services_with_the_same_state_file_are_detected() {
     assert_eq!(other.signed().await, "");
     drop(node);
     scene.publish(100, 5).await;
-    scene.goes_on_from(&log, &[]).await;
+    scene.start_and_extend(&log, &[]).await;
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn a_clock_that_is_set_back_does_not_pause_the_log() {
     app.clock.advance(TimeDelta::days(-400));
     app.publish_many(0, 5).await;
     let log = app.log_with(|log| log.entries.len() > 5).await;
-    log.goes_on_from(&early.note);
+    log.assert_extends(&early.note);
     assert_eq!(app.get("/healthz").await.text, r#"{"ok":true}"#);
     assert_eq!(fs::read_to_string(&file).unwrap(), log.note);
 }

@@ -161,7 +161,7 @@ async fn killed_at_any_moment_it_has_put_every_acknowledged_choice_into_the_log_
         };
         let log = proof.log(&client, &service.base).await;
         positions.insert(proof.position(&log));
-        notes.drain(..).for_each(|note| log.goes_on_from(&note));
+        notes.drain(..).for_each(|note| log.assert_extends(&note));
     }
     assert_eq!(positions.len(), acknowledged.len());
 }

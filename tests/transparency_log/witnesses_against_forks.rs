@@ -61,7 +61,7 @@ async fn a_node_without_state_never_signs_against_a_checkpoint_that_a_witness_ha
     restore(&scene.app, "new").await;
     scene.app.publish_many(200, 5).await;
     let log = started.log_with(|log| log.entries.len() > parse(&newest).0).await;
-    log.goes_on_from(&newest);
+    log.assert_extends(&newest);
     assert!(!is_stopped(&started));
 }
 
@@ -120,7 +120,7 @@ async fn two_nodes_that_add_at_the_same_time_have_one_log_cosigned() {
         scene.app.publish_many(round * 1_000, 700).await;
         let note = scene.cosigned_by(&[0, 1]).await;
         let log = there.log_with(|log| log.entries.len() >= parse(&note).0).await;
-        notes.iter().chain([&note]).for_each(|note| log.goes_on_from(note));
+        notes.iter().chain([&note]).for_each(|note| log.assert_extends(note));
         notes.push(note);
     }
     assert!(!is_stopped(&scene.app) && !is_stopped(&there));
@@ -169,5 +169,5 @@ async fn killed_around_a_cosignature_it_goes_on_with_one_log() {
     }
     let service = start().await;
     let log = cosigned_log(&service, 18_000).await;
-    notes.iter().for_each(|note| log.goes_on_from(note));
+    notes.iter().for_each(|note| log.assert_extends(note));
 }

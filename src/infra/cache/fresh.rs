@@ -162,20 +162,20 @@ mod tests {
     async fn who_asks_after_a_change_does_not_get_what_was_read_before_it() {
         let cache = cache();
         let (begun, has_begun) = oneshot::channel();
-        let (go_on, may_go_on) = oneshot::channel();
-        let pauses = std::sync::Mutex::new(Some((begun, may_go_on)));
+        let (resume, may_resume) = oneshot::channel();
+        let pauses = std::sync::Mutex::new(Some((begun, may_resume)));
         let slow = || async {
             let pause = pauses.lock().unwrap().take();
-            let Some((begun, may_go_on)) = pause else { return Ok(2) };
+            let Some((begun, may_resume)) = pause else { return Ok(2) };
             begun.send(()).unwrap();
-            may_go_on.await.unwrap();
+            may_resume.await.unwrap();
             Ok(1)
         };
         let after_the_change = async {
             has_begun.await.unwrap();
             cache.changes.note(&invalidation_of("shop"));
             let asking = cache.find(&"shop", || async { Ok(2) });
-            join(asking, async { go_on.send(()).unwrap() }).await.0
+            join(asking, async { resume.send(()).unwrap() }).await.0
         };
         let (before, after) = join(cache.find(&"shop", slow), after_the_change).await;
         assert_eq!((before.ok(), after.ok()), (Some(1), Some(2)));

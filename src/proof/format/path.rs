@@ -102,7 +102,7 @@ pub fn root_of_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Op
 }
 
 /// Whether the path proves that the new tree extends the old one. Each is given by size and root.
-pub fn goes_on(old: (u64, Hash), new: (u64, Hash), path: &[Hash]) -> bool {
+pub fn is_consistent(old: (u64, Hash), new: (u64, Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (size, root)) = (old, new);
     if old == 0 || old == size {
         return path.is_empty() && (old == 0 || old_root == root);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_goes_on_from_each_smaller_one_and_from_no_other() {
+    fn a_tree_is_consistent_with_each_smaller_one_and_with_no_other() {
         let leaves = leaves();
         let node = |level: u32, index: u64| {
             let range = (index << level) as usize..((index + 1) << level) as usize;
@@ -193,11 +193,11 @@ mod tests {
             for old in (0..=new).filter(|old| new < 20 || old % 29 == 0) {
                 let path = consistency(old, new, &node).unwrap();
                 let (before, after) = ((old, root_of(old)), (new, root_of(new)));
-                assert!(goes_on(before, after, &path), "{old} to {new}");
+                assert!(is_consistent(before, after, &path), "{old} to {new}");
                 if old > 0 {
-                    assert!(!goes_on((old, other), after, &path), "{old} to {new}");
-                    assert!(!goes_on(before, (new, other), &path), "{old} to {new}");
-                    assert!(!goes_on(before, after, &[&path[..], &[other]].concat()));
+                    assert!(!is_consistent((old, other), after, &path), "{old} to {new}");
+                    assert!(!is_consistent(before, (new, other), &path), "{old} to {new}");
+                    assert!(!is_consistent(before, after, &[&path[..], &[other]].concat()));
                 }
             }
             assert_eq!(consistency(new + 1, new, &node), None);

@@ -4,7 +4,7 @@ use super::answer::Answer;
 use crate::proof::format::checkpoint::Checkpoint;
 use crate::proof::format::hashes::{self, Hash};
 use crate::proof::format::note::{Note, NoteError, Verifier};
-use crate::proof::format::path::goes_on;
+use crate::proof::format::path::is_consistent;
 use crate::proof::format::submission::Submission;
 
 pub struct Submitted<'b> {
@@ -67,6 +67,6 @@ impl<'b> Submitted<'b> {
         if new.0 == known.0 && new.1 != known.1 {
             return Some(Answer::OtherRoot);
         }
-        (!goes_on(known, new, path)).then_some(Answer::Inconsistent)
+        (!is_consistent(known, new, path)).then_some(Answer::Inconsistent)
     }
 }

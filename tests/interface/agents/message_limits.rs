@@ -205,7 +205,7 @@ impl Stalled {
     }
 
     /// Sends the rest, and gives the status of the answer.
-    async fn go_on(mut self) -> String {
+    async fn resume(mut self) -> String {
         self.connection.write_all(self.rest.as_bytes()).await.unwrap();
         let mut answer = String::new();
         self.connection.read_to_string(&mut answer).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_message_of_more_than_2_25_mib_takes_two_permits() {
     }
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let lock = keys_locked(&app).await;
-    let mut handled = stalled.into_iter().map(Stalled::go_on).collect::<FuturesUnordered<_>>();
+    let mut handled = stalled.into_iter().map(Stalled::resume).collect::<FuturesUnordered<_>>();
     assert_eq!(handled.next().await.as_deref(), Some("503"));
     lock.rollback().await.unwrap();
     assert_eq!(handled.collect::<Vec<_>>().await, ["200"; 2]);
@@ -251,7 +251,7 @@ async fn four_large_messages_are_handled_at_a_time_and_others_wait_for_two_secon
     // Their keys are looked up meanwhile.
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let lock = keys_locked(&app).await;
-    let mut handled = stalled.into_iter().map(Stalled::go_on).collect::<FuturesUnordered<_>>();
+    let mut handled = stalled.into_iter().map(Stalled::resume).collect::<FuturesUnordered<_>>();
     assert_eq!(handled.next().await.as_deref(), Some("503"));
     // Small ones do not wait.
     send(&app, &[], message("ping", json!({})).to_string()).await.expect(200);

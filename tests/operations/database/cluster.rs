@@ -164,7 +164,7 @@ async fn a_blocked_shard_delays_only_its_own_pixels() {
     let (app, quick) = (&app, sites.into_values().flatten().collect::<Vec<_>>());
     let waiting =
         join_all(slow.iter().map(|site| async { app.record(&site.acceptance("v")).await }));
-    let going_on = async {
+    let others = async {
         // They have reached the part that is held up.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let mut longest = Duration::ZERO;
@@ -176,7 +176,7 @@ async fn a_blocked_shard_delays_only_its_own_pixels() {
         }
         longest
     };
-    let (refused, longest) = tokio::join!(waiting, going_on);
+    let (refused, longest) = tokio::join!(waiting, others);
     assert!(refused.iter().all(|answer| answer.status == 503));
     // Requests for the blocked shard wait for four seconds.
     assert!(longest < Duration::from_secs(2), "{longest:?} of {} pixels", quick.len());
@@ -226,14 +226,14 @@ async fn an_alias_that_moves_to_a_blocked_shard_delays_the_other_once_at_most() 
     give_name(&app, &far).await;
     app.get(BY_NAME).await.expect(503);
     let by_name = join_all((0..20).map(|_| async { app.get(BY_NAME).await }));
-    let going_on = async {
+    let others = async {
         // The requests have reached the stalled road.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let begun = Instant::now();
         assert_eq!(app.check(&near.pixel_id, "v").await["permitted"], true);
         begun.elapsed()
     };
-    let (refused, waited) = tokio::join!(by_name, going_on);
+    let (refused, waited) = tokio::join!(by_name, others);
     assert!(refused.iter().all(|answer| answer.status == 503));
     assert!(waited < Duration::from_secs(2), "{waited:?}");
     road.mend();

@@ -87,7 +87,7 @@ impl Proof {
         assert!(entry.starts_with(&expected) && entry.ends_with("Z\n"), "{entry}");
         let number = lines[2].strip_prefix("index ").unwrap().parse().unwrap();
         assert_eq!(log.entries[number], entry);
-        log.goes_on_from(&self.checkpoint());
+        log.assert_extends(&self.checkpoint());
         assert!(parse(&self.checkpoint()).0 > number);
         (number, index)
     }

@@ -131,7 +131,7 @@ impl PublicLog {
     }
 
     /// Fails unless this log extends the state in an earlier note.
-    pub fn goes_on_from(&self, note: &str) {
+    pub fn assert_extends(&self, note: &str) {
         let (size, signed_root) = parse(note);
         assert_eq!(root(&self.leaves[..size]), signed_root, "{size}");
     }
