@@ -86,21 +86,21 @@ pub async fn admit_counted<C: Capability>(
 ) -> Result<CallerOf<C>> {
     let client = Client::new(&accounts.limits, credentials.net);
     if let Some(limit) = C::LIMIT {
-        note_left(left, client.take(limit), limit.used_up())?;
+        record_remaining(left, client.take(limit), limit.used_up())?;
     }
     let caller = C::Access::admit(accounts, credentials).await?;
     if let Some(limit) = C::Access::limit(&caller) {
-        note_left(left, client.take(limit), limit.used_up())?;
+        record_remaining(left, client.take(limit), limit.used_up())?;
     }
     if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
         let account_id = writer.account_id();
         let taken = accounts.account_limits.admit(C::ACCOUNT_LIMIT, account_id, &writer.actor);
-        note_left(left, taken, C::ACCOUNT_LIMIT.used_up())?;
+        record_remaining(left, taken, C::ACCOUNT_LIMIT.used_up())?;
     }
     Ok(caller)
 }
 
-fn note_left<E>(
+fn record_remaining<E>(
     left: &mut Vec<LimitStatus>,
     taken: Result<Option<LimitStatus>, E>,
     used_up: LimitStatus,

@@ -22,7 +22,7 @@ impl UnreadAddresses {
     }
 
     /// Counts a request. The warning omits the header's value, because it may be a person's address.
-    pub fn note(&self) {
+    pub fn count_request(&self) {
         self.count.inc();
         let minute = self.clock.now().timestamp() / 60;
         if self.logged_in.swap(minute, Ordering::Relaxed) != minute {

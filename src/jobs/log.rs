@@ -99,7 +99,7 @@ fn repeat<W>(
 }
 
 /// Queues the publications of earlier versions of the program, which had no log.
-pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
-    revision::note_missed(pool, shutdown).await?;
-    ScriptBuilds::note_missed(pool).await
+pub async fn queue_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
+    revision::queue_missed(pool, shutdown).await?;
+    ScriptBuilds::queue_missed(pool).await
 }

@@ -168,7 +168,7 @@ fn maintain_log(
     end: impl Future<Output = ()> + Clone + Send + 'static,
 ) {
     every(infra, HOUR, end.clone(), "publications could not be recorded", |infra| async move {
-        log::note_missed(&infra.pool, &infra.shutdown).await
+        log::queue_missed(&infra.pool, &infra.shutdown).await
     });
     log::append_often(&infra.schedule, &infra.shutdown, public_log, end.clone());
     if public_log.is_kept() {

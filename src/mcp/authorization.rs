@@ -45,7 +45,7 @@ impl ToolServer {
         match entry.is_for(Some(holder.scope)) {
             true => Ok(()),
             false => {
-                grants::note_exceeded(&self.infra.pool, &self.infra.clock, &holder.grant_id)
+                grants::record_exceeded(&self.infra.pool, &self.infra.clock, &holder.grant_id)
                     .await?;
                 Err(self.refused(Error::ScopeNotAllowed, entry.scope_beyond(holder.scope)))
             }

@@ -32,14 +32,14 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     let unnotified = {
         let mut connection = infra.pool.acquire().await?;
         store::usage::update_uncounted(&mut connection, now).await?;
-        note_used(&infra.shutdown, &mut connection, notice_before, now).await?;
+        mark_used(&infra.shutdown, &mut connection, notice_before, now).await?;
         store::usage::list_unnotified(&mut connection, notice_before, MOST_MAILS).await?
     };
     notify(infra, &unnotified).await?;
     end(infra, now).await
 }
 
-async fn note_used(
+async fn mark_used(
     shutdown: &Shutdown,
     connection: &mut PgConnection,
     until: DateTime<Utc>,

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-const NOTED_EVERY: i64 = 86_400;
+const RECORDED_EVERY: i64 = 86_400;
 /// For a confirmed pixel, which is never deleted for lack of use.
 const NEVER: i64 = i64::MAX;
 
@@ -29,13 +29,13 @@ impl KnownUse {
     }
 
     /// Records in the background, once a day, that the tag was served. A failure is retried a day later.
-    pub fn note_served(&self, pool: &PgPool, clock: &Clock, pixel_id: &PixelId) {
+    pub fn record_served(&self, pool: &PgPool, clock: &Clock, pixel_id: &PixelId) {
         let due_at = self.due_at.load(Ordering::Relaxed);
         if due_at == NEVER {
             return;
         }
         let now = clock.now();
-        let next = now.timestamp() + NOTED_EVERY;
+        let next = now.timestamp() + RECORDED_EVERY;
         if now.timestamp() < due_at
             || self
                 .due_at
@@ -57,7 +57,7 @@ impl KnownUse {
     }
 }
 
-pub async fn note_check(
+pub async fn record_check(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     check: &PageCheck,

@@ -45,8 +45,7 @@ impl NoticeDigests {
 
     async fn publish(&self, key: Key, policy: &Policy, locale: &Locale) -> [u8; 32] {
         let digest = Sha256::digest(plain_text(policy, locale)).into();
-        if publications::note_in_passing(&self.infra.pool, &self.infra.clock, Kind::Notice, &digest)
-            .await
+        if publications::try_queue(&self.infra.pool, &self.infra.clock, Kind::Notice, &digest).await
         {
             self.known.insert(key, digest).await;
         }

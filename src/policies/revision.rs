@@ -74,7 +74,7 @@ pub async fn publish(
             return Err(Error::PolicyAllowanceReached);
         }
         store::insert_policy(connection, pixel_id, &revision.policy, document).await?;
-        publications::note(connection, Kind::Policy, sha256, now).await?;
+        publications::queue(connection, Kind::Policy, sha256, now).await?;
     }
     Ok(revision)
 }
@@ -114,7 +114,7 @@ pub async fn publish_for_domain(
 const AT_ONCE: i64 = 1_000;
 
 /// Queues for the public log the policies that were published by nodes of a version without it.
-pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
+pub async fn queue_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
     let mut connection = pool.acquire().await?;
     let mut last = (String::new(), 0);
     loop {
@@ -122,7 +122,7 @@ pub async fn note_missed(pool: &PgPool, shutdown: &Shutdown) -> Result<()> {
         let versions = store::list_any_versions(&mut connection, after, AT_ONCE).await?;
         let hashes = versions.iter().map(|version| hex::decode(&version.policy_hash));
         let hashes = hashes.collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
-        publications::note_earlier(&mut connection, Kind::Policy, &hashes).await?;
+        publications::queue_earlier(&mut connection, Kind::Policy, &hashes).await?;
         match versions.into_iter().next_back() {
             Some(version) if !shutdown.has_begun() => last = (version.pixel_id, version.version),
             _ => return Ok(()),

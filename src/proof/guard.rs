@@ -81,7 +81,7 @@ impl Guard {
         kept.into_iter().chain(last).chain(shown).collect()
     }
 
-    pub fn note_signed(&self, note: &str) {
+    pub fn record_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
     }
 
@@ -101,7 +101,7 @@ impl Guard {
         locked(&self.stored_by_all).as_deref() == Some(note)
     }
 
-    pub fn note_stored_by_all(&self, note: String) {
+    pub fn record_stored_by_all(&self, note: String) {
         *locked(&self.stored_by_all) = Some(note);
     }
 
@@ -116,7 +116,7 @@ impl Guard {
         Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
 
-    pub fn note_shown(&self, note: &str) {
+    pub fn record_shown(&self, note: &str) {
         let mut shown = locked(&self.shown);
         if !shown.iter().any(|known| known == note) {
             shown.push(note.to_owned());
@@ -127,7 +127,7 @@ impl Guard {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    pub fn note_asked(&self) {
+    pub fn mark_asked(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
@@ -138,7 +138,7 @@ impl Guard {
             .is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT_INTERVAL)
     }
 
-    pub fn note_reported(&self, contents: Contents) {
+    pub fn record_reported(&self, contents: Contents) {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
@@ -164,11 +164,11 @@ impl Guard {
     }
 
     /// Stores the reason for the pause; `true` when it differs from the previous one.
-    pub fn note_pause(&self, pause: Option<&Pause>) -> bool {
+    pub fn record_pause(&self, pause: Option<&Pause>) -> bool {
         let mut known = locked(&self.pause);
-        let is_news = known.as_ref() != pause;
+        let is_new = known.as_ref() != pause;
         *known = pause.cloned();
-        is_news
+        is_new
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         for note in ["one", "two"] {
             let contents = guard.contents().await.unwrap().unwrap();
             assert!(guard.write(&contents, note).await.unwrap());
-            guard.note_signed(note);
+            guard.record_signed(note);
         }
         assert_eq!(notes(&guard).await, ["two", "two"]);
         assert_eq!(notes(&Guard::new(file)).await, ["two"]);
@@ -212,17 +212,17 @@ mod tests {
     #[tokio::test]
     async fn without_a_file_a_note_is_kept_in_memory() {
         let guard = Guard::new(None);
-        guard.note_signed("one");
+        guard.record_signed("one");
         assert_eq!(notes(&guard).await, ["one"]);
     }
 
     #[tokio::test]
     async fn what_a_witness_has_shown_counts_until_the_database_goes_on_from_it() {
         let guard = Guard::new(None);
-        guard.note_shown("longer");
-        guard.note_shown("longer");
+        guard.record_shown("longer");
+        guard.record_shown("longer");
         assert_eq!(notes(&guard).await, ["longer"]);
-        guard.note_signed("shorter");
+        guard.record_signed("shorter");
         assert_eq!(notes(&guard).await, ["shorter", "longer"]);
         guard.forget_shown();
         assert_eq!(notes(&guard).await, ["shorter"]);
@@ -249,10 +249,10 @@ mod tests {
     fn a_reason_is_news_once() {
         let guard = Guard::new(None);
         let pauses = [Pause::NoWitness, Pause::LaterName { latest: 2 }];
-        assert!(!guard.note_pause(None));
+        assert!(!guard.record_pause(None));
         for pause in &pauses {
-            assert!(guard.note_pause(Some(pause)) && !guard.note_pause(Some(pause)));
+            assert!(guard.record_pause(Some(pause)) && !guard.record_pause(Some(pause)));
         }
-        assert!(guard.note_pause(None));
+        assert!(guard.record_pause(None));
     }
 }

@@ -98,7 +98,7 @@ impl Log {
 
     pub(super) fn pause(&self, pause: &Pause) {
         self.infra.metrics.log.stopped.set(1);
-        if self.guard.note_pause(Some(pause)) {
+        if self.guard.record_pause(Some(pause)) {
             tracing::error!(
                 "nothing is added to the log: {pause} (docs/operating.md, AssentLogStopped)"
             );
@@ -107,7 +107,7 @@ impl Log {
 
     pub(super) fn resume(&self) {
         self.infra.metrics.log.stopped.set(0);
-        if self.guard.note_pause(None) {
+        if self.guard.record_pause(None) {
             tracing::info!("the log is added to again");
         }
     }

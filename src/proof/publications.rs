@@ -14,16 +14,16 @@ use crate::error::Result;
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Queues a publication in the transaction that makes it. Does nothing if it was published before.
-pub async fn note(
+pub async fn queue(
     connection: &mut PgConnection,
     kind: Kind,
     sha256: &Hash,
     at: DateTime<Utc>,
 ) -> Result<()> {
-    note_all(connection, kind, &[sha256.to_vec()], at).await
+    queue_all(connection, kind, &[sha256.to_vec()], at).await
 }
 
-pub async fn note_all(
+pub async fn queue_all(
     connection: &mut PgConnection,
     kind: Kind,
     hashes: &[Vec<u8>],
@@ -32,8 +32,8 @@ pub async fn note_all(
     store::insert_publications(connection, kind, hashes, Some(at)).await
 }
 
-/// Like [`note_all`], for publications whose times are unknown.
-pub async fn note_earlier(
+/// Like [`queue_all`], for publications whose times are unknown.
+pub async fn queue_earlier(
     connection: &mut PgConnection,
     kind: Kind,
     hashes: &[Vec<u8>],
@@ -50,13 +50,13 @@ pub async fn find_entries(
     Ok(store::list_entries(connection, kind, hashes).await?.into_iter().collect())
 }
 
-/// Like [`note`], while a visitor is waiting: `false` if it did not succeed in time.
-pub async fn note_in_passing(pool: &PgPool, clock: &Clock, kind: Kind, sha256: &Hash) -> bool {
-    let noting = async {
+/// Like [`queue`], while a visitor is waiting: `false` if it did not succeed in time.
+pub async fn try_queue(pool: &PgPool, clock: &Clock, kind: Kind, sha256: &Hash) -> bool {
+    let queueing = async {
         let mut connection = pool.acquire().await?;
-        note(&mut connection, kind, sha256, clock.now()).await
+        queue(&mut connection, kind, sha256, clock.now()).await
     };
-    match timeout(TIMEOUT, noting).await {
+    match timeout(TIMEOUT, queueing).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
             tracing::warn!(%error, kind = kind.as_str(), "a publication could not be recorded for the log");

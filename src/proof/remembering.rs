@@ -60,7 +60,7 @@ impl Log {
             }
             self.guard.forget_shown();
         }
-        self.guard.note_signed(&head.checkpoint);
+        self.guard.record_signed(&head.checkpoint);
         self.show(&mut connection, key, head).await?;
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Log {
             at: self.infra.clock.now(),
         };
         memories::upsert_memory(connection, &new).await?;
-        self.guard.note_reported(contents.clone());
+        self.guard.record_reported(contents.clone());
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Log {
             let state = State::of(size, head.checkpoint.clone());
             self.publish(key, &state, true).await?;
         }
-        self.guard.note_stored_by_all(head.checkpoint);
+        self.guard.record_stored_by_all(head.checkpoint);
         self.appended.notify_one();
         Ok(())
     }

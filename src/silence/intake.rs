@@ -117,7 +117,7 @@ pub async fn take(
         allowed_hosts: allowed_hosts(&checked.report),
     };
     store::reports::insert_report(&mut transaction, pixel_id, &new, checked, given, now).await?;
-    publications::note(&mut transaction, Kind::Watch, &checked.sha256, now).await?;
+    publications::queue(&mut transaction, Kind::Watch, &checked.sha256, now).await?;
     let site = store::sites::find_site(&mut transaction, pixel_id).await?;
     let (known, change) = after(site.known, &new);
     store::sites::upsert_known(&mut transaction, pixel_id, &pixel.domain, &known).await?;

@@ -180,7 +180,7 @@ pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<St
 }
 
 /// Records that an app called a tool that its scope does not permit.
-pub async fn note_exceeded(pool: &PgPool, clock: &Clock, grant_id: &str) -> Result<()> {
+pub async fn record_exceeded(pool: &PgPool, clock: &Clock, grant_id: &str) -> Result<()> {
     let now = clock.now();
     store::update_grant_exceeded(&mut *pool.acquire().await?, grant_id, now).await
 }

@@ -71,7 +71,7 @@ impl<'r> KeyAttempts<'r> {
         match &found {
             Ok(_) => {
                 self.memory.proven.insert(hash.clone(), ()).await;
-                self.memory.uses.note(hash).await;
+                self.memory.uses.record(hash).await;
             }
             Err(_) if !is_limited => {}
             Err(

@@ -20,33 +20,33 @@ const QUEUE: usize = 1_000;
 #[derive(Clone)]
 pub struct KeyUses {
     clock: Clock,
-    noted: Cache<Vec<u8>, DateTime<Utc>>,
+    recorded: Cache<Vec<u8>, DateTime<Utc>>,
     queue: mpsc::Sender<Vec<u8>>,
 }
 
 impl KeyUses {
     /// Starts the writer, which ends when the last clone is dropped. Must be called inside a Tokio runtime.
     pub fn start(clock: Clock, pool: PgPool) -> Self {
-        let (queue, notes) = mpsc::channel(QUEUE);
-        let (notes, written_at) = (Arc::new(Mutex::new(notes)), clock.clone());
-        supervise(move || write(written_at.clone(), pool.clone(), notes.clone()));
-        Self { clock, noted: Cache::new(Bounds::entries(MAX_REMEMBERED, None)), queue }
+        let (queue, uses) = mpsc::channel(QUEUE);
+        let (uses, written_at) = (Arc::new(Mutex::new(uses)), clock.clone());
+        supervise(move || write(written_at.clone(), pool.clone(), uses.clone()));
+        Self { clock, recorded: Cache::new(Bounds::entries(MAX_REMEMBERED, None)), queue }
     }
 
-    pub async fn note(&self, key_hash: Vec<u8>) {
+    pub async fn record(&self, key_hash: Vec<u8>) {
         let now = self.clock.now();
-        if self.noted.get(&key_hash).await.is_some_and(|last| now - last < EVERY) {
+        if self.recorded.get(&key_hash).await.is_some_and(|last| now - last < EVERY) {
             return;
         }
-        self.noted.insert(key_hash.clone(), now).await;
+        self.recorded.insert(key_hash.clone(), now).await;
         let _ = self.queue.try_send(key_hash);
     }
 }
 
-async fn write(clock: Clock, pool: PgPool, notes: Arc<Mutex<mpsc::Receiver<Vec<u8>>>>) {
-    let mut notes = notes.lock().await;
+async fn write(clock: Clock, pool: PgPool, uses: Arc<Mutex<mpsc::Receiver<Vec<u8>>>>) {
+    let mut uses = uses.lock().await;
     let mut batch = Vec::new();
-    while notes.recv_many(&mut batch, QUEUE).await > 0 {
+    while uses.recv_many(&mut batch, QUEUE).await > 0 {
         if let Err(error) = write_batch(&pool, &batch, clock.now()).await {
             tracing::warn!(?error, "the last uses of keys could not be stored");
         }

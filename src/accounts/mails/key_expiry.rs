@@ -103,7 +103,7 @@ fn notice(base_url: &str, prefix: String, name: Option<&str>, ends: DateTime<Utc
 }
 
 /// Records expired keys in the activity log.
-pub async fn note_expired(pool: &PgPool, clock: &Clock) -> Result<()> {
+pub async fn record_expired(pool: &PgPool, clock: &Clock) -> Result<()> {
     let now = clock.now();
     let mut transaction = pool.begin().await?;
     let expired = store::update_expiry_noted(&mut transaction, now, PAGE).await?;

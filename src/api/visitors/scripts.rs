@@ -50,7 +50,7 @@ async fn consent_tag(
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
     app.infra.account_rates.wait(OperationKind::Read, &site.pixel.account_id).await?;
     if !named.is_test() {
-        site.known_use.note_served(&app.infra.pool, &app.infra.clock, &pixel_id);
+        site.known_use.record_served(&app.infra.pool, &app.infra.clock, &pixel_id);
     }
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
@@ -158,7 +158,7 @@ async fn tag(app: &State<App>, pixel: &str) -> Result<Redirect> {
     if let Ok(Some(site)) = app.sites.find(&pixel).await
         && site.pixel.owner_status == Status::Active
     {
-        site.known_use.note_served(&app.infra.pool, &app.infra.clock, &site.pixel.pixel_id);
+        site.known_use.record_served(&app.infra.pool, &app.infra.clock, &site.pixel.pixel_id);
     }
     Ok(Redirect::found(format!("{}/pixels/{pixel}/p.js", app.infra.config.tag_cdn_base)))
 }
@@ -201,7 +201,7 @@ async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
     if named.is_test() {
         return Ok(Json(TagPixel { pixel_id: Some(named.pixel_id()) }));
     }
-    site.known_use.note_served(&app.infra.pool, &app.infra.clock, &site.pixel.pixel_id);
+    site.known_use.record_served(&app.infra.pool, &app.infra.clock, &site.pixel.pixel_id);
     let now = app.infra.clock.now();
     let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;
     let pixel_id = (!is_paused).then(|| site.pixel.pixel_id.clone());

@@ -97,14 +97,14 @@ fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event:
         "Page.loadEventFired" if is_main => seen.document.is_loaded = true,
         "Page.frameNavigated" => {
             let origin = params["frame"]["securityOrigin"].as_str().unwrap_or_default();
-            seen.note_origin(origin);
+            seen.record_origin(origin);
         }
         method if method.starts_with("DOMStorage.") => storage_changed(seen, method, params),
         "Network.webSocketCreated" => {
-            let url = note_opened(seen, params);
-            seen.note_socket(params["requestId"].as_str().unwrap_or_default().to_owned(), url);
+            let url = record_opened(seen, params);
+            seen.record_socket(params["requestId"].as_str().unwrap_or_default().to_owned(), url);
         }
-        "Network.webTransportCreated" => drop(note_opened(seen, params)),
+        "Network.webTransportCreated" => drop(record_opened(seen, params)),
         "Network.dataReceived" | "Network.webSocketFrameReceived" => {
             seen.received += received(params);
         }
@@ -147,7 +147,7 @@ fn storage_changed(seen: &mut Seen, method: &str, params: &Value) {
         }
         "DOMStorage.domStorageItemRemoved" | "DOMStorage.domStorageItemsCleared" => {
             if let Some(host) = storage_host(params) {
-                seen.items.note_removed(&host, params["key"].as_str(), monotonic_ms());
+                seen.items.drop_removed(&host, params["key"].as_str(), monotonic_ms());
             }
         }
         _ => {}
@@ -167,7 +167,7 @@ fn item_written(seen: &mut Seen, params: &Value) {
     let is_long = ["key", "newValue"].iter().any(|name| text(name).len() > MAX_ITEM);
     if let Some(host) = storage_host(params).filter(|_| !is_long) {
         let (key, value) = (text("key").to_owned(), text("newValue").to_owned());
-        seen.note_item(ItemWritten { host, key, value, at_ms: monotonic_ms() });
+        seen.record_item(ItemWritten { host, key, value, at_ms: monotonic_ms() });
     }
 }
 
@@ -217,9 +217,9 @@ fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, para
 }
 
 /// Records the cause of a WebSocket or WebTransport session, for which no request is reported. Returns its address.
-fn note_opened(seen: &mut Seen, params: &Value) -> String {
+fn record_opened(seen: &mut Seen, params: &Value) -> String {
     let url = shortened(params["url"].as_str().unwrap_or_default()).to_owned();
-    seen.note(&url, Cause::of(params));
+    seen.record_cause(&url, Cause::of(params));
     url
 }
 
@@ -238,7 +238,7 @@ fn requested(seen: &mut Seen, params: &Value, session: &str) {
         let (request, session) = (request.to_owned(), session.to_owned());
         seen.tags.push(TagScript { url: url.to_owned(), request, session });
     }
-    seen.note(url, cause);
+    seen.record_cause(url, cause);
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl Items {
 
     /// Records a value. If it is written repeatedly, only the first and the latest time are kept. Returns `false` if a
     /// value that may be an identifier was dropped.
-    pub fn note(&mut self, item: ItemWritten) -> bool {
+    pub fn record(&mut self, item: ItemWritten) -> bool {
         let key = (item.host.clone(), item.key.clone());
         let is_full = self.count >= MAX_ITEMS;
         if is_full && !self.by_key.contains_key(&key) {
@@ -87,7 +87,7 @@ impl Items {
     }
 
     /// Drops values that were written just before their removal: of one key, or of all keys of a host.
-    pub fn note_removed(&mut self, host: &str, key: Option<&str>, at_ms: f64) {
+    pub fn drop_removed(&mut self, host: &str, key: Option<&str>, at_ms: f64) {
         let is_of = |(of, name): &(String, String)| of == host && key.is_none_or(|key| key == name);
         for (_, writes) in self.by_key.iter_mut().filter(|(entry, _)| is_of(entry)) {
             let before = writes.len();
@@ -125,7 +125,7 @@ mod tests {
     fn kept(values: &[String]) -> (Vec<String>, bool) {
         let (mut items, mut is_whole) = (Items::default(), true);
         for value in values {
-            is_whole &= items.note(written(value, 1.0));
+            is_whole &= items.record(written(value, 1.0));
         }
         (items.iter().map(|item| item.value.clone()).collect(), is_whole)
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn of_a_value_that_is_written_again_the_first_and_the_latest_time_are_kept() {
         let mut items = Items::default();
-        let is_whole = (0..100_u8).all(|at| items.note(written("same", at.into())));
+        let is_whole = (0..100_u8).all(|at| items.record(written("same", at.into())));
         let expected = [written("same", 0.0), written("same", 99.0)];
         assert!(is_whole && items.iter().eq(&expected), "{items:?}");
     }
@@ -169,19 +169,19 @@ mod tests {
         let mut items = Items::default();
         for at in 0..2 * MAX_ITEMS {
             let key = at.to_string();
-            assert!(items.note(of_key(&key, 1000.0)));
-            items.note_removed("shop.test", Some(&key), 1000.0 + MIN_STORED_MS / 2.0);
+            assert!(items.record(of_key(&key, 1000.0)));
+            items.drop_removed("shop.test", Some(&key), 1000.0 + MIN_STORED_MS / 2.0);
         }
         assert_eq!(items.iter().count(), 0);
         let (early, late) = (of_key("early", 0.0), of_key("late", 1000.0));
-        assert!(items.note(early.clone()) && items.note(late.clone()));
-        items.note_removed("other.test", None, 1001.0);
-        items.note_removed("shop.test", Some("early"), 1001.0);
+        assert!(items.record(early.clone()) && items.record(late.clone()));
+        items.drop_removed("other.test", None, 1001.0);
+        items.drop_removed("shop.test", Some("early"), 1001.0);
         assert!(items.iter().eq([&early, &late]));
-        items.note_removed("shop.test", None, 1001.0);
+        items.drop_removed("shop.test", None, 1001.0);
         assert!(items.iter().eq([&early]));
-        assert!([100.0, 500.0, 1000.0].into_iter().all(|at| items.note(of_key("early", at))));
-        items.note_removed("shop.test", Some("early"), 1001.0);
+        assert!([100.0, 500.0, 1000.0].into_iter().all(|at| items.record(of_key("early", at))));
+        items.drop_removed("shop.test", Some("early"), 1001.0);
         assert!(items.iter().eq([&early, &of_key("early", 500.0)]), "{items:?}");
     }
 
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(kept(&values), (most, false));
         let mut items = Items::default();
         let of_key = |at: usize| ItemWritten { key: at.to_string(), ..written("v", 1.0) };
-        assert!((0..MAX_ITEMS).all(|at| items.note(of_key(at))));
-        assert!(!items.note(of_key(MAX_ITEMS)) && items.iter().count() == MAX_ITEMS);
+        assert!((0..MAX_ITEMS).all(|at| items.record(of_key(at))));
+        assert!(!items.record(of_key(MAX_ITEMS)) && items.iter().count() == MAX_ITEMS);
     }
 }

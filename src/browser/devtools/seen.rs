@@ -58,7 +58,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn note(&mut self, url: &str, cause: Cause) {
+    pub fn record_cause(&mut self, url: &str, cause: Cause) {
         if self.causes.len() < MAX_CAUSES && !url.starts_with("data:") {
             let url = without_fragment(shortened(url));
             // A preflight request has the address of the request that it precedes.
@@ -73,7 +73,7 @@ impl Seen {
         }
     }
 
-    pub fn note_origin(&mut self, origin: &str) {
+    pub fn record_origin(&mut self, origin: &str) {
         if !origin.starts_with("http") || self.origins.contains(origin) {
             return;
         }
@@ -84,7 +84,7 @@ impl Seen {
         }
     }
 
-    pub fn note_socket(&mut self, request: String, url: String) {
+    pub fn record_socket(&mut self, request: String, url: String) {
         if self.messages.len() < MAX_SOCKETS {
             self.messages.insert(request, MessageSent { url, at_ms: 0.0 });
         } else {
@@ -92,8 +92,8 @@ impl Seen {
         }
     }
 
-    pub fn note_item(&mut self, item: ItemWritten) {
-        self.is_cut |= !self.items.note(item);
+    pub fn record_item(&mut self, item: ItemWritten) {
+        self.is_cut |= !self.items.record(item);
     }
 
     pub fn cause(&self, url: &str) -> Option<&Cause> {
@@ -126,12 +126,12 @@ mod tests {
             let (host, key) = ("shop.test".to_owned(), "key".to_owned());
             ItemWritten { host, key, value: format!("v{at}"), at_ms: 1.0 }
         };
-        seen.note_item(item(0));
+        seen.record_item(item(0));
         assert!(!seen.is_cut);
         for at in 1..1000 {
-            seen.note_item(item(at));
+            seen.record_item(item(at));
         }
-        seen.note_item(item(0));
+        seen.record_item(item(0));
         assert!(seen.is_cut, "once cut, it remains so");
     }
 }

@@ -27,7 +27,7 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     // Local health checks bypass the proxy, so they have no header.
     let is_local = peer.is_none_or(|peer| peer.is_loopback());
     if read.is_none() && !(line.is_none() && is_local) {
-        infra.unread_addresses.note();
+        infra.unread_addresses.count_request();
     }
     read.or(peer)
 }

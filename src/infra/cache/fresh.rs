@@ -152,9 +152,9 @@ mod tests {
         let (cache, readings) = (cache(), AtomicUsize::new(0));
         let read = || async { Ok(readings.fetch_add(1, Ordering::Relaxed)) };
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
-        cache.changes.note(&invalidation_of("other"));
+        cache.changes.invalidate(&invalidation_of("other"));
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
-        cache.changes.note(&invalidation_of("shop"));
+        cache.changes.invalidate(&invalidation_of("shop"));
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(1));
     }
 
@@ -173,7 +173,7 @@ mod tests {
         };
         let after_the_change = async {
             has_begun.await.unwrap();
-            cache.changes.note(&invalidation_of("shop"));
+            cache.changes.invalidate(&invalidation_of("shop"));
             let asking = cache.find(&"shop", || async { Ok(2) });
             join(asking, async { resume.send(()).unwrap() }).await.0
         };

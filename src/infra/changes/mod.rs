@@ -67,12 +67,12 @@ impl Changes {
             .await?;
         }
         transaction.commit().await?;
-        self.note(invalidation);
+        self.invalidate(invalidation);
         Ok(())
     }
 
-    pub(super) fn note(&self, invalidation: &Invalidation) {
-        self.versions.note(invalidation);
+    pub(super) fn invalidate(&self, invalidation: &Invalidation) {
+        self.versions.invalidate(invalidation);
     }
 
     /// Listens for changes by other nodes until the pool is closed. While the connection is down, no cached
@@ -107,8 +107,8 @@ impl Changes {
         self.versions.mark_reconnected();
         while let Some(heard) = listener.try_recv().await? {
             match Invalidation::parse(heard.payload()) {
-                Some(invalidation) => self.note(&invalidation),
-                None => self.versions.note_everything(),
+                Some(invalidation) => self.invalidate(&invalidation),
+                None => self.versions.invalidate_all(),
             }
         }
         Ok(())

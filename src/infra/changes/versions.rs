@@ -60,7 +60,7 @@ impl Versions {
     }
 
     /// Records a committed change. A version taken while this runs is safe, because its read begins after the commit.
-    pub(super) fn note(&self, invalidation: &Invalidation) {
+    pub(super) fn invalidate(&self, invalidation: &Invalidation) {
         if invalidation.is_empty() {
             return;
         }
@@ -71,7 +71,7 @@ impl Versions {
         }
     }
 
-    pub(super) fn note_everything(&self) {
+    pub(super) fn invalidate_all(&self) {
         self.everything.fetch_max(self.next(), Ordering::AcqRel);
     }
 
@@ -81,7 +81,7 @@ impl Versions {
     }
 
     pub(super) fn mark_reconnected(&self) {
-        self.note_everything();
+        self.invalidate_all();
         self.may_miss_changes.store(false, Ordering::Release);
     }
 
@@ -105,20 +105,20 @@ mod tests {
         let mine = versions.slot(Topic::Pixel("mine"));
         let owner = versions.slot(Topic::Account("acc_me"));
         let read_at = versions.current();
-        versions.note(&Invalidation::none());
-        versions.note(&invalidation_of("another"));
+        versions.invalidate(&Invalidation::none());
+        versions.invalidate(&invalidation_of("another"));
         assert!(versions.is_current(read_at, [mine, owner]));
-        versions.note(&invalidation_of("mine"));
+        versions.invalidate(&invalidation_of("mine"));
         assert!(!versions.is_current(read_at, [mine, owner]));
 
         let read_at = versions.current();
-        versions.note(&invalidation_of("another"));
+        versions.invalidate(&invalidation_of("another"));
         assert!(versions.is_current(read_at, [mine, owner]));
-        versions.note(&Invalidation::of_account(&AccountId::from("acc_me".to_owned())));
+        versions.invalidate(&Invalidation::of_account(&AccountId::from("acc_me".to_owned())));
         assert!(
             !versions.is_current(read_at, [mine, owner]) && versions.is_current(read_at, [mine])
         );
-        versions.note_everything();
+        versions.invalidate_all();
         assert!(!versions.is_current(read_at, []));
         assert!(versions.is_current(versions.current(), [mine, owner]));
     }

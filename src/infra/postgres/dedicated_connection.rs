@@ -74,7 +74,7 @@ impl LiveConnection {
             let mut connection = server.options().connect().await?;
             set_up(&mut connection, TIMEOUT).await?;
             let report = server.admit(&mut connection).await?;
-            server.note_confirmed(begun);
+            server.mark_confirmed(begun);
             if plans == Plans::Generic || !report.is_distributed {
                 let generic = "SET plan_cache_mode = force_generic_plan";
                 raw_sql(generic).execute(&mut connection).await?;

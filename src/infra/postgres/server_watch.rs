@@ -162,15 +162,15 @@ impl ServerWatch {
         };
         let begun = Instant::now();
         match timeout(PING_TIMEOUT, self.ask_address()).await {
-            Ok(Ok(report)) => self.note(&report, begun, &sockets),
-            Ok(Err(error)) if is_full(&error) => self.note_full(),
+            Ok(Ok(report)) => self.record_report(&report, begun, &sockets),
+            Ok(Err(error)) if is_full(&error) => self.mark_full(),
             Ok(Err(error)) => tracing::debug!(%error, "the check of the database failed"),
             Err(_) => tracing::debug!("the database's address does not answer"),
         }
     }
 
     /// Records that the server accepts no more connections. This does not confirm that it is the known server.
-    fn note_full(&self) {
+    fn mark_full(&self) {
         if !std::mem::replace(&mut self.known().is_full, true) {
             tracing::warn!("the database accepts no more connections (max_connections)");
         }
@@ -184,7 +184,7 @@ impl ServerWatch {
     }
 
     /// Records that a new connection, opened at `begun`, reached the known server.
-    pub fn note_confirmed(&self, begun: Instant) {
+    pub fn mark_confirmed(&self, begun: Instant) {
         let mut known = self.known();
         known.confirmed_at = known.confirmed_at.max(Some(begun));
     }
@@ -230,7 +230,7 @@ impl ServerWatch {
     }
 
     /// Begins a new generation if the server has changed or has stopped taking writes.
-    fn note(&self, report: &ServerReport, begun: Instant, sockets: &[OpenSocket]) {
+    fn record_report(&self, report: &ServerReport, begun: Instant, sockets: &[OpenSocket]) {
         let refused = self.require_role(report).err();
         let mut known = self.known();
         let is_refused = refused.is_some();

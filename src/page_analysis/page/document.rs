@@ -135,7 +135,7 @@ impl Watch {
         }
     }
 
-    fn note_tag(&self, tag: &Tag) {
+    fn append_tag(&self, tag: &Tag) {
         self.is_in_noscript.set(false);
         let mut words = self.words.borrow_mut();
         words.push('\n');
@@ -145,7 +145,7 @@ impl Watch {
         }
     }
 
-    fn note_text(&self, text: &str) {
+    fn append_text(&self, text: &str) {
         match (self.is_in_noscript.get(), self.noscripts.borrow_mut().last_mut()) {
             (true, Some(noscript)) => noscript.push_str(text),
             _ => self.words.borrow_mut().push_str(text),
@@ -160,11 +160,11 @@ impl TokenSink for Watch {
         let mut begins_noscript = false;
         match &token {
             Token::TagToken(tag) => {
-                self.note_tag(tag);
+                self.append_tag(tag);
                 begins_noscript =
                     tag.kind == TagKind::StartTag && tag.name == local_name!("noscript");
             }
-            Token::CharacterTokens(text) => self.note_text(text),
+            Token::CharacterTokens(text) => self.append_text(text),
             Token::CommentToken(text) => {
                 let mut comments = self.comments.borrow_mut();
                 comments.push_str(text);

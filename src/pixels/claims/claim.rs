@@ -170,7 +170,7 @@ async fn take_effect(
         }
     }
     let pixel = made.ok_or(Error::PixelWorking)?;
-    host_claim::note_created(&mut transaction, now, &caller.actor, &pixel).await?;
+    host_claim::record_created(&mut transaction, now, &caller.actor, &pixel).await?;
     let token_hash = secret_hash(token);
     store::usage::update_confirmed(&mut transaction, &pixel.pixel_id, now).await?;
     store::usage::update_claim_token(&mut transaction, &pixel.pixel_id, &token_hash).await?;

@@ -68,7 +68,7 @@ pub(in crate::pixels) async fn claim_host(
             insert(connection, clock, invalidation, &owner.account_id, host, need).await?;
         if let Some(pixel) = inserted {
             if let Some(actor) = terms.actor {
-                note_created(connection, clock.now(), actor, &pixel).await?;
+                record_created(connection, clock.now(), actor, &pixel).await?;
             }
             tracing::info!(pixel_id = %pixel.pixel_id, "pixel created");
             return Ok(pixel);
@@ -77,7 +77,7 @@ pub(in crate::pixels) async fn claim_host(
     Err(Error::DomainRegistered)
 }
 
-pub(super) async fn note_created(
+pub(super) async fn record_created(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     actor: &Actor,

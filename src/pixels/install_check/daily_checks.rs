@@ -108,7 +108,7 @@ async fn store_result(
     let now = infra.clock.now();
     let AfterCheck { known, status, change } = after_daily_check(known, &current, check, now)?;
     let has_vanished = change == Some(InstallChange::Vanished);
-    usage::note_check(&mut transaction, pixel_id, check, now).await?;
+    usage::record_check(&mut transaction, pixel_id, check, now).await?;
     store::install_checks::upsert_install(&mut transaction, pixel_id, &current.domain, &known)
         .await?;
     let error = check.observation.error();

@@ -159,7 +159,7 @@ impl Capability for CheckInstall {
         }
         let now = infra.clock.now();
         let error = check.observation.error();
-        usage::note_check(&mut transaction, &pixel.pixel_id, &check, now).await?;
+        usage::record_check(&mut transaction, &pixel.pixel_id, &check, now).await?;
         let before = store::install_checks::lock_install(&mut transaction, &pixel.pixel_id).await?;
         let AfterCheck { known, status, change } =
             after_check(before.unwrap_or_default(), &current, &check, now)?;

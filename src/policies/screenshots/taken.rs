@@ -48,7 +48,7 @@ pub async fn store_taken(
         return Ok(false);
     }
     store::forms::insert_form(&mut transaction, pixel_id, &form).await?;
-    publications::note(&mut transaction, Kind::Screenshots, &form.list_sha256, now).await?;
+    publications::queue(&mut transaction, Kind::Screenshots, &form.list_sha256, now).await?;
     store::forms::delete_older(&mut transaction, pixel_id, KEPT).await?;
     transaction.commit().await?;
     Ok(true)

@@ -140,7 +140,7 @@ impl Log {
         if let Ok(Seen::Note(note)) = witness.look(&key.origin, None, deadline).await
             && key.read(&note).is_some()
         {
-            self.guard.note_shown(&note);
+            self.guard.record_shown(&note);
         }
         AskError::OtherLog
     }
@@ -164,7 +164,7 @@ impl Log {
             match seen {
                 Ok(Seen::Nothing) => has_answer = true,
                 Ok(Seen::Note(note)) if key.read(&note).is_some() => {
-                    self.guard.note_shown(&note);
+                    self.guard.record_shown(&note);
                     has_answer = true;
                 }
                 Ok(Seen::Note(_)) => {
@@ -185,7 +185,7 @@ impl Log {
         if !has_answer && self.guard.remembered(contents.as_ref()).is_empty() {
             return self.outcome(Err(Pause::NoWitness.into()));
         }
-        self.guard.note_asked();
+        self.guard.mark_asked();
         Ok(true)
     }
 

@@ -42,16 +42,16 @@ impl ScriptBuilds {
         let mut transaction = self.infra.pool.begin().await?;
         builds::insert_build(&mut transaction, &self.own).await?;
         let (sha256, now) = (&self.own.sha256, self.infra.clock.now());
-        publications::note(&mut transaction, Kind::Script, sha256, now).await?;
+        publications::queue(&mut transaction, Kind::Script, sha256, now).await?;
         transaction.commit().await?;
         Ok(())
     }
 
     /// Queues for the log the builds that were announced by nodes of a version without it.
-    pub async fn note_missed(pool: &PgPool) -> Result<()> {
+    pub async fn queue_missed(pool: &PgPool) -> Result<()> {
         let mut connection = pool.acquire().await?;
-        let missed = builds::list_unnoted_builds(&mut connection).await?;
-        publications::note_earlier(&mut connection, Kind::Script, &missed).await
+        let missed = builds::list_unqueued_builds(&mut connection).await?;
+        publications::queue_earlier(&mut connection, Kind::Script, &missed).await
     }
 
     /// The SHA-256 of the build with this name; `None` if no node has served it, or if it cannot be found

@@ -102,7 +102,7 @@ impl<S: Statements> Writer<S> {
         let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
         let has_events = batch.iter().any(|job| !job.receipt.events.is_empty());
         let (size, begun, metrics) = (batch.len(), Instant::now(), &self.metrics);
-        self.note_taken(size);
+        self.count_dequeued(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
             let pending = self.write_in_time(connection, batch).await;
@@ -198,12 +198,12 @@ impl<S: Statements> Writer<S> {
     }
 
     pub fn refuse(&self, batch: Vec<Job>, error: &Error) {
-        self.note_taken(batch.len());
+        self.count_dequeued(batch.len());
         refuse_all(batch, error, &self.metrics);
     }
 
     /// Subtracts jobs from the metric of queued receipts.
-    fn note_taken(&self, jobs: usize) {
+    fn count_dequeued(&self, jobs: usize) {
         self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
     }
 }

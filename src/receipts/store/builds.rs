@@ -15,7 +15,7 @@ pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Resul
     Ok(())
 }
 
-pub async fn list_unnoted_builds(connection: &mut PgConnection) -> Result<Vec<Vec<u8>>> {
+pub async fn list_unqueued_builds(connection: &mut PgConnection) -> Result<Vec<Vec<u8>>> {
     let hashes = query_scalar!(
         "SELECT sha256 FROM script_builds WHERE NOT EXISTS (SELECT FROM publications
              WHERE kind = 'script' AND publications.sha256 = script_builds.sha256)"

@@ -12,7 +12,7 @@ fn report(started_at: i64, read_only: bool, in_recovery: bool) -> ServerReport {
 
 fn generations(watch: &ServerWatch, reports: &[(i64, bool, bool)]) -> Vec<u64> {
     let after = reports.iter().map(|&(started_at, read_only, in_recovery)| {
-        watch.note(&report(started_at, read_only, in_recovery), Instant::now(), &[]);
+        watch.record_report(&report(started_at, read_only, in_recovery), Instant::now(), &[]);
         watch.generation()
     });
     after.collect()
