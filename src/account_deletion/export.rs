@@ -159,7 +159,7 @@ impl Export {
         // Recorded when the body is read, so that a `HEAD` request records nothing.
         if before.is_none() {
             let (now, kind) = (self.infra.clock.now(), ActivityKind::AccountExported);
-            self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
+            self.caller.record(&mut connection, now, &self.account_id, kind, None).await?;
         }
         let wanted = WantedEvents { before, ..WantedEvents::default() };
         let page = accounts::list_events(&mut connection, &self.account_id, &wanted, PAGE).await?;

@@ -42,7 +42,7 @@ impl Caller {
     }
 
     /// Records an event in an account. A caller that acts in another account is recorded as the operator.
-    pub async fn note(
+    pub async fn record(
         &self,
         connection: &mut PgConnection,
         now: DateTime<Utc>,
@@ -52,7 +52,7 @@ impl Caller {
     ) -> Result<()> {
         let own = account_id == self.account_id();
         let actor = if own { &self.actor } else { &Actor::Operator };
-        events::note(connection, now, account_id, actor, kind, subject).await
+        events::record(connection, now, account_id, actor, kind, subject).await
     }
 
     /// The address of the member, or of the account whose key or app calls.

@@ -114,7 +114,7 @@ pub async fn issue_api_key(
     };
     store::insert_api_key(connection, &new).await?;
     let (kind, prefix) = (ActivityKind::KeyIssued, Some(key.prefix()));
-    events::note(connection, now, account_id, terms.actor, kind, prefix).await?;
+    events::record(connection, now, account_id, terms.actor, kind, prefix).await?;
     Ok(key)
 }
 

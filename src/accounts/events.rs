@@ -9,7 +9,7 @@ use super::store::events::{NewEvent, insert_event};
 use crate::error::Result;
 use crate::types::ids::{AccountId, uuid_v7};
 
-pub async fn note(
+pub async fn record(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,

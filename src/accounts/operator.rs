@@ -123,19 +123,19 @@ pub async fn revoke_key(
     store::lock_account(&mut transaction, &account_id).await?.ok_or_else(unknown)?;
     let now = clock.now();
     store::update_key_revoked(&mut transaction, prefix, now).await?;
-    note(&mut transaction, now, &account_id, ActivityKind::KeyRevoked, Some(prefix)).await?;
+    record(&mut transaction, now, &account_id, ActivityKind::KeyRevoked, Some(prefix)).await?;
     transaction.commit().await?;
     Ok(())
 }
 
-async fn note(
+async fn record(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,
     kind: ActivityKind,
     subject: Option<&str>,
 ) -> crate::error::Result<()> {
-    events::note(connection, now, account_id, &Actor::Operator, kind, subject).await
+    events::record(connection, now, account_id, &Actor::Operator, kind, subject).await
 }
 
 /// Parses the account id that was given to a command.
@@ -173,7 +173,7 @@ pub async fn revoke_keys(
         signup_tokens: store::delete_signup_token(&mut transaction, account_id).await?,
     };
     store::delete_grants_since(&mut transaction, account_id, DateTime::UNIX_EPOCH).await?;
-    note(&mut transaction, now, account_id, ActivityKind::KeysRevoked, None).await?;
+    record(&mut transaction, now, account_id, ActivityKind::KeysRevoked, None).await?;
     transaction.commit().await?;
     Ok(ended)
 }
@@ -190,7 +190,7 @@ pub async fn suspend(
     store::update_suspended(&mut transaction, account_id).await?;
     membership_end::end_all(&mut transaction, &account).await?;
     let now = infra.clock.now();
-    note(&mut transaction, now, account_id, ActivityKind::AccountSuspended, None).await?;
+    record(&mut transaction, now, account_id, ActivityKind::AccountSuspended, None).await?;
     infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     Ok(())
 }
@@ -206,7 +206,7 @@ pub async fn resume(
         return Err(unknown());
     }
     let now = infra.clock.now();
-    note(&mut transaction, now, account_id, ActivityKind::AccountResumed, None).await?;
+    record(&mut transaction, now, account_id, ActivityKind::AccountResumed, None).await?;
     infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     Ok(())
 }
@@ -241,7 +241,7 @@ pub async fn change_email(
         return Err(OperatorError::AddressTaken(to));
     }
     let (account_id, now) = (account.account_id.clone(), infra.clock.now());
-    note(&mut transaction, now, &account_id, ActivityKind::AddressChanged, None).await?;
+    record(&mut transaction, now, &account_id, ActivityKind::AddressChanged, None).await?;
     // A node sends the mails.
     let (outbox, clock) = (&infra.outbox, &infra.clock);
     let mails =

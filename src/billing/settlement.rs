@@ -119,7 +119,7 @@ impl Settlement {
             }
             if paid {
                 let (actor, kind) = (&Actor::PaymentProvider, ActivityKind::PaymentReceived);
-                events::note(&mut transaction, now, account_id, actor, kind, None).await?;
+                events::record(&mut transaction, now, account_id, actor, kind, None).await?;
             }
             tracing::info!(%account_id, %paid_until, "billing.account.paid");
         }
@@ -138,7 +138,7 @@ pub async fn end_subscription(
     if let Some(account_id) = ended {
         let (now, actor) = (clock.now(), &Actor::PaymentProvider);
         let kind = ActivityKind::SubscriptionEnded;
-        events::note(&mut transaction, now, &account_id, actor, kind, None).await?;
+        events::record(&mut transaction, now, &account_id, actor, kind, None).await?;
     }
     transaction.commit().await?;
     Ok(())

@@ -56,7 +56,7 @@ impl Capability for EraseContact {
         // Waits for a running store, which could otherwise count the deleted contact as an update.
         lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let rows = erase(&mut transaction, &infra.clock, &pixel_id, hem).await?;
-        note(&mut transaction, &infra.clock, &caller, &pixel.account_id, &pixel_id).await?;
+        record(&mut transaction, &infra.clock, &caller, &pixel.account_id, &pixel_id).await?;
         transaction.commit().await?;
         infra.consent_changes.notify_one();
         tracing::info!(%pixel_id, ?rows, "contact erased");
@@ -82,7 +82,7 @@ pub(super) async fn erase(
     Ok(rows)
 }
 
-pub(super) async fn note(
+pub(super) async fn record(
     connection: &mut PgConnection,
     clock: &Clock,
     caller: &Caller,
@@ -90,7 +90,7 @@ pub(super) async fn note(
     pixel_id: &PixelId,
 ) -> Result<()> {
     let (now, subject) = (clock.now(), Some(pixel_id.as_str()));
-    caller.note(connection, now, account_id, ActivityKind::ContactErased, subject).await
+    caller.record(connection, now, account_id, ActivityKind::ContactErased, subject).await
 }
 
 pub struct CountPerson;

@@ -92,7 +92,7 @@ impl Capability for AddErasureRequest {
         let kept = store::insert_mailed(&mut transaction, &new).await?;
         if kept == request_id {
             let (kind, subject) = (ActivityKind::ErasureRequestAdded, Some(pixel_id.as_str()));
-            caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+            caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
         let found = store::find_request(&mut transaction, pixel_id, kept).await?;
         transaction.commit().await?;

@@ -49,7 +49,7 @@ pub async fn notify_owners(infra: &Infra) -> Result<()> {
 async fn notify(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     let _guard = infra.shutdown.delay();
     let mut transaction = infra.pool.begin().await?;
-    if !note(&mut transaction, &infra.clock, kind, account_id).await? {
+    if !record(&mut transaction, &infra.clock, kind, account_id).await? {
         return Ok(());
     }
     let new = NewMail { kind, account_id: Some(account_id), pixel_id: None };
@@ -63,7 +63,7 @@ async fn notify(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()>
 
 /// Records the notification; `false` if the account is deleted or another node has notified it. A reminder includes
 /// the requests that are due before the next reminder.
-async fn note(
+async fn record(
     connection: &mut PgConnection,
     clock: &Clock,
     kind: Kind,

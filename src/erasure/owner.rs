@@ -113,13 +113,15 @@ impl Capability for CompleteErasureRequest {
                 (ErasureRequestStatus::Open, Some(visitor_id), _) => {
                     let clock = &infra.clock;
                     let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
-                    visitor::note(connection, &infra.clock, &caller, account_id, pixel_id).await?;
+                    visitor::record(connection, &infra.clock, &caller, account_id, pixel_id)
+                        .await?;
                     tracing::info!(%pixel_id, ?erased, "visitor erased on request");
                     Ok(())
                 }
                 (ErasureRequestStatus::Open, None, Some(hem)) => {
                     let erased = contact::erase(connection, &infra.clock, pixel_id, hem).await?;
-                    contact::note(connection, &infra.clock, &caller, account_id, pixel_id).await?;
+                    contact::record(connection, &infra.clock, &caller, account_id, pixel_id)
+                        .await?;
                     tracing::info!(%pixel_id, ?erased, "contact erased on request");
                     Ok(())
                 }
@@ -187,7 +189,7 @@ impl Capability for RefuseErasureRequest {
                 let Pixel { pixel_id, account_id, .. } = pixel;
                 store::update_refused(connection, pixel_id, found.request_id, now, reason).await?;
                 let (kind, subject) = (ActivityKind::ErasureRefused, Some(pixel_id.as_str()));
-                caller.note(connection, now, account_id, kind, subject).await
+                caller.record(connection, now, account_id, kind, subject).await
             }
             ErasureRequestStatus::Refused if found.reason.as_deref() == Some(reason) => Ok(()),
             _ => Err(Error::ErasureRequestClosed),

@@ -61,7 +61,7 @@ impl Capability for EraseVisitor {
         // Waits for transactions that store contacts of the visitor.
         pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
-        note(&mut transaction, &infra.clock, &caller, &account_id, &pixel_id).await?;
+        record(&mut transaction, &infra.clock, &caller, &account_id, &pixel_id).await?;
         transaction.commit().await?;
         infra.consent_changes.notify_one();
         tracing::info!(%pixel_id, ?erased, "visitor erased");
@@ -104,7 +104,7 @@ pub(super) async fn count(
     })
 }
 
-pub async fn note(
+pub async fn record(
     connection: &mut PgConnection,
     clock: &Clock,
     caller: &Caller,
@@ -112,7 +112,7 @@ pub async fn note(
     pixel_id: &PixelId,
 ) -> Result<()> {
     let (now, subject) = (clock.now(), Some(pixel_id.as_str()));
-    caller.note(connection, now, account_id, ActivityKind::VisitorErased, subject).await
+    caller.record(connection, now, account_id, ActivityKind::VisitorErased, subject).await
 }
 
 /// Deletes the pixel's data of a visitor, completes an open request, and removes the id from all requests.

@@ -95,7 +95,7 @@ impl Capability for DeletePixel {
         store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
         let (now, kind) = (infra.clock.now(), ActivityKind::PixelDeleted);
         let subject = Some(pixel.pixel_id.as_str());
-        caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel.pixel_id)).await?;
         tracing::info!(pixel_id = %pixel.pixel_id, "pixel deleted");
         let pixel_id = pixel.pixel_id;

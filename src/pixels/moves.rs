@@ -141,7 +141,8 @@ async fn end_one(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
     let is_ended = store::moves::delete_ended_move(&mut transaction, pixel_id, now).await?;
     let Some(pixel) = pixel.filter(|_| is_ended) else { return Ok(()) };
     let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
-    events::note(&mut transaction, now, &pixel.account_id, &Actor::Service, kind, subject).await?;
+    events::record(&mut transaction, now, &pixel.account_id, &Actor::Service, kind, subject)
+        .await?;
     infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
     tracing::info!(%pixel_id, "a move has ended");
     Ok(())
@@ -208,7 +209,7 @@ impl Capability for EndMove {
         store::moves::delete_move(&mut transaction, pixel_id).await?;
         store::moves::update_unused_since(&mut transaction, pixel_id, now).await?;
         let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
-        caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
         tracing::info!(%pixel_id, "a move was ended");
         Ok(PixelView::of(pixel, infra.base_url()))

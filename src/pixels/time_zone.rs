@@ -85,7 +85,7 @@ impl Capability for ChangeTimeZone {
         store::update_time_zone(&mut transaction, &pixel_id, stored, shown_from).await?;
         store::delete_local_counts(&mut transaction, &pixel_id).await?;
         let (kind, subject) = (ActivityKind::TimeZoneChanged, Some(pixel_id.as_str()));
-        caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel_id)).await?;
         Ok(DayZone::of_stored(stored, shown_from))
     }

@@ -103,7 +103,7 @@ pub async fn turn_on(
     let mut is_changed = revision.is_new();
     if let Some(caller) = caller.filter(|_| is_changed) {
         let (kind, hash) = (ActivityKind::PolicyPublished, Some(revision.policy.hash.as_str()));
-        caller.note(&mut transaction, now, &pixel.account_id, kind, hash).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, hash).await?;
     }
     let published = NewEvent {
         kind: events::EventKind::PolicyPublished,
@@ -120,7 +120,7 @@ pub async fn turn_on(
         let is_new = store::upsert_appearance(&mut transaction, pixel_id, &value).await?;
         if let Some(caller) = caller.filter(|_| is_new && !before.looks_like(appearance)) {
             let (kind, subject) = (ActivityKind::AppearanceChanged, Some(pixel_id.as_str()));
-            caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+            caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
         is_changed |= is_new;
     }
@@ -146,11 +146,11 @@ pub async fn turn_on(
     revision.policy.shares_subdomains = pixel.share_subdomains;
     if caller.is_some() {
         let (version, looks) = (revision.policy.version, settings.appearance);
-        popup_changes::note(&mut transaction, now, &pixel, version, before, looks).await?;
+        popup_changes::record(&mut transaction, now, &pixel, version, before, looks).await?;
     }
     // Demo tags, which have no caller, get no screenshots, because their choices are not proved.
     if is_changed && caller.is_some() {
-        due::note(&mut transaction, pixel_id, now).await?;
+        due::record(&mut transaction, pixel_id, now).await?;
     }
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {

@@ -172,7 +172,7 @@ async fn replace_unused(
     pixels::delete_pixel(connection, &own.pixel_id).await?;
     invalidation.add_pixel(&own.pixel_id);
     let (kind, subject) = (ActivityKind::PixelDeleted, Some(own.pixel_id.as_str()));
-    caller.note(connection, clock.now(), &own.account_id, kind, subject).await
+    caller.record(connection, clock.now(), &own.account_id, kind, subject).await
 }
 
 /// Records the activity, and publishes the pixel's policy for the new domain. Returns whether endpoints of
@@ -193,12 +193,12 @@ async fn record_and_publish(
         count_publication(connection, clock, config, account_id).await?;
         revision::check_room_for_newest(connection, pixel_id).await?;
     }
-    caller.note(connection, now, account_id, kind, Some(pixel_id.as_str())).await?;
+    caller.record(connection, now, account_id, kind, Some(pixel_id.as_str())).await?;
     let published = revision::publish_for_domain(connection, now, pixel_id, domain).await?;
     let Some(policy) = published else { return Ok(false) };
     let (kind, hash) = (ActivityKind::PolicyPublished, Some(policy.hash.as_str()));
-    caller.note(connection, now, account_id, kind, hash).await?;
-    due::note(connection, pixel_id, now).await?;
+    caller.record(connection, now, account_id, kind, hash).await?;
+    due::record(connection, pixel_id, now).await?;
     let event = NewEvent {
         kind: events::EventKind::PolicyPublished,
         pixel_id: Some(pixel_id),

@@ -53,7 +53,7 @@ impl Capability for TurnOffConsent {
         if is_changed {
             let (now, kind) = (infra.clock.now(), ActivityKind::ConsentTurnedOff);
             let subject = Some(pixel_id.as_str());
-            caller.note(&mut transaction, now, &account_id, kind, subject).await?;
+            caller.record(&mut transaction, now, &account_id, kind, subject).await?;
             count_publication(&mut transaction, &infra.clock, &infra.config, &account_id).await?;
         }
         let invalidation =

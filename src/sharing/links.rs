@@ -99,7 +99,7 @@ impl Capability for CreateSharedLink {
         };
         store::insert_link(&mut transaction, &new).await?;
         let (kind, subject) = (ActivityKind::SharedLinkCreated, Some(pixel_id.as_str()));
-        caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         let url = format!("{}/shared/{}", infra.base_url(), token.expose());
         let made = NewSharedLink { link, token: token.expose().to_owned(), url };
         idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(201), &made).await?;
@@ -190,7 +190,7 @@ impl Capability for RevokeSharedLink {
             return Err(Error::SharedLinkNotFound);
         }
         let (kind, subject) = (ActivityKind::SharedLinkRevoked, Some(pixel.pixel_id.as_str()));
-        caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         transaction.commit().await?;
         Ok(RevokedSharedLink { prefix, revoked: true })
     }

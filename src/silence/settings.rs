@@ -120,7 +120,7 @@ impl Capability for ChangeWatch {
             store::sites::upsert_settings(&mut transaction, &pixel_id, &allowed, is_public).await?;
             let (now, kind) = (infra.clock.now(), ActivityKind::WatchChanged);
             let subject = Some(pixel_id.as_str());
-            caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+            caller.record(&mut transaction, now, &pixel.account_id, kind, subject).await?;
         }
         let view = WatchView::read(&mut transaction, infra, pixel).await?;
         transaction.commit().await?;

@@ -290,7 +290,7 @@ async fn commit(
 ) -> Result<()> {
     let (account_id, now) = (caller.account_id(), clock.now());
     let subject = endpoint.endpoint_id.to_string();
-    caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
+    caller.record(&mut transaction, now, account_id, kind, Some(&subject)).await?;
     changes.commit(transaction, &Invalidation::of_account(account_id)).await
 }
 

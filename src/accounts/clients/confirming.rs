@@ -82,8 +82,8 @@ impl Capability for ConfirmOffer {
         store::delete_client_invitation(&mut transaction, offer.invitation_id).await?;
         let actor = Actor::Member(client.clone());
         let (invited, asker) = (ActivityKind::MemberInvited, Some(&*offer.asker));
-        events::note(&mut transaction, now, &account_id, &actor, invited, asker).await?;
-        note(&mut transaction, now, &offer, ActivityKind::ClientConfirmed).await?;
+        events::record(&mut transaction, now, &account_id, &actor, invited, asker).await?;
+        record(&mut transaction, now, &offer, ActivityKind::ClientConfirmed).await?;
         let mail =
             client_mails::put_confirmed(&mut transaction, &infra.outbox, &account_id, &offer)
                 .await?;
@@ -95,7 +95,7 @@ impl Capability for ConfirmOffer {
 }
 
 /// Records the client's answer in the activity log of the asker.
-async fn note(
+async fn record(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     offer: &ClientInvitation,
@@ -103,7 +103,7 @@ async fn note(
 ) -> Result<()> {
     let (account_id, client) = (&offer.account_id, &offer.client);
     let actor = Actor::Member(client.clone());
-    events::note(connection, now, account_id, &actor, kind, Some(client)).await
+    events::record(connection, now, account_id, &actor, kind, Some(client)).await
 }
 
 /// Declines an offer. The asker cannot invite the client again for a year.
@@ -114,7 +114,7 @@ pub async fn decline(pool: &PgPool, clock: &Clock, token: &str) -> Result<String
     let offer = found.filter(|it| it.is_open(now)).ok_or(Error::NotFound)?;
     let (id, until) = (offer.invitation_id, now + DECLINED_FOR);
     store::update_client_invitation_declined(&mut transaction, id, now, until).await?;
-    note(&mut transaction, now, &offer, ActivityKind::ClientDeclined).await?;
+    record(&mut transaction, now, &offer, ActivityKind::ClientDeclined).await?;
     transaction.commit().await?;
     Ok(offer.asker)
 }

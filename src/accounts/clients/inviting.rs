@@ -84,7 +84,7 @@ impl Capability for InviteClient {
         };
         let token_hash = secret_hash(&token);
         store::insert_client_invitation(&mut transaction, &invitation, &token_hash).await?;
-        note(&mut transaction, now, &invitation, ActivityKind::ClientInvited).await?;
+        record(&mut transaction, now, &invitation, ActivityKind::ClientInvited).await?;
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
         mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
         let mail =
@@ -98,14 +98,14 @@ impl Capability for InviteClient {
     }
 }
 
-pub(super) async fn note(
+pub(super) async fn record(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     invitation: &ClientInvitation,
     kind: ActivityKind,
 ) -> Result<()> {
     let (account_id, actor) = (&invitation.account_id, Actor::Member(invitation.asker.clone()));
-    events::note(connection, now, account_id, &actor, kind, Some(&invitation.client)).await
+    events::record(connection, now, account_id, &actor, kind, Some(&invitation.client)).await
 }
 
 /// Refuses the person's own address, a client who is invited or has declined, and too many open invitations.
@@ -145,7 +145,7 @@ async fn take_back(
     let mut transaction = pool.begin().await?;
     store::delete_client_invitation(&mut transaction, invitation.invitation_id).await?;
     mailbox::give_back(&mut transaction, email).await?;
-    note(&mut transaction, now, invitation, ActivityKind::ClientInvitationCancelled).await?;
+    record(&mut transaction, now, invitation, ActivityKind::ClientInvitationCancelled).await?;
     transaction.commit().await?;
     Ok(())
 }

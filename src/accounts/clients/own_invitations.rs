@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::client_mails;
-use super::inviting::{INVITATION_LIFE, TOKEN_LEN, note};
+use super::inviting::{INVITATION_LIFE, TOKEN_LEN, record};
 use super::person::proven;
 use crate::accounts::access::{Credentials, UncheckedCredentials};
 use crate::accounts::capability::Capability;
@@ -120,7 +120,7 @@ pub async fn cancel(
     let found = store::lock_own_client_invitation(&mut transaction, &person.address, invitation_id);
     let invitation = found.await?.filter(|it| it.is_open(now)).ok_or(Error::NotFound)?;
     store::delete_client_invitation(&mut transaction, invitation.invitation_id).await?;
-    note(&mut transaction, now, &invitation, ActivityKind::ClientInvitationCancelled).await?;
+    record(&mut transaction, now, &invitation, ActivityKind::ClientInvitationCancelled).await?;
     transaction.commit().await?;
     Ok(())
 }

@@ -174,7 +174,7 @@ pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<St
     store::insert_grant(connection, &new).await?;
     store::delete_grants_beyond(connection, account_id, MOST_GRANTS).await?;
     let (actor, kind) = (Actor::Member(new.address.to_owned()), ActivityKind::AppConnected);
-    events::note(connection, now, account_id, &actor, kind, Some(&grant_id)).await?;
+    events::record(connection, now, account_id, &actor, kind, Some(&grant_id)).await?;
     tracing::info!(%account_id, "app connected");
     Ok(grant_id)
 }
@@ -193,7 +193,7 @@ pub async fn end(
 ) -> Result<()> {
     if let Some(account_id) = store::delete_grant(connection, grant_id).await? {
         let kind = ActivityKind::AppDisconnected;
-        events::note(connection, now, &account_id, actor, kind, Some(grant_id)).await?;
+        events::record(connection, now, &account_id, actor, kind, Some(grant_id)).await?;
         tracing::info!(%account_id, "app disconnected");
     }
     Ok(())

@@ -150,7 +150,7 @@ impl Capability for RevokeApiKey {
             return Err(Error::ApiKeyNotFound);
         }
         let (kind, subject) = (ActivityKind::KeyRevoked, Some(prefix.as_str()));
-        caller.note(&mut transaction, now, account_id, kind, subject).await?;
+        caller.record(&mut transaction, now, account_id, kind, subject).await?;
         transaction.commit().await?;
         tracing::info!(%account_id, "API key revoked");
         Ok(RevokedKey { prefix, revoked: true })
@@ -168,7 +168,7 @@ pub async fn end_keys(
     for prefix in prefixes {
         if store::update_own_key_revoked(connection, account_id, prefix, now).await? {
             let (kind, subject) = (ActivityKind::KeyRevoked, Some(&**prefix));
-            events::note(connection, now, account_id, actor, kind, subject).await?;
+            events::record(connection, now, account_id, actor, kind, subject).await?;
         }
     }
     Ok(())

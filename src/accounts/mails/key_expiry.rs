@@ -109,7 +109,7 @@ pub async fn record_expired(pool: &PgPool, clock: &Clock) -> Result<()> {
     let expired = store::update_expiry_noted(&mut transaction, now, PAGE).await?;
     for ExpiringKey { account_id, prefix } in expired {
         let (kind, subject) = (ActivityKind::KeyExpired, Some(prefix.as_str()));
-        events::note(&mut transaction, now, &account_id, &Actor::Service, kind, subject).await?;
+        events::record(&mut transaction, now, &account_id, &Actor::Service, kind, subject).await?;
     }
     transaction.commit().await?;
     Ok(())

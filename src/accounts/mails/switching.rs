@@ -44,7 +44,7 @@ pub async fn turn(
     if changed {
         let kind = if wanted { ActivityKind::MailTurnedOn } else { ActivityKind::MailTurnedOff };
         let subject = Some(switch.as_str());
-        events::note(connection, now, account_id, actor, kind, subject).await?;
+        events::record(connection, now, account_id, actor, kind, subject).await?;
     }
     Ok(())
 }

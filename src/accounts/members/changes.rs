@@ -30,12 +30,12 @@ pub async fn sites_of(
     }
 }
 
-pub async fn note(
+pub async fn record(
     connection: &mut PgConnection,
     caller: &Caller,
     now: DateTime<Utc>,
     kind: ActivityKind,
     stored: &StoredMember,
 ) -> Result<()> {
-    caller.note(connection, now, &stored.account_id, kind, Some(&stored.email)).await
+    caller.record(connection, now, &stored.account_id, kind, Some(&stored.email)).await
 }

@@ -3,7 +3,7 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::changes::{lock, note, sites_of};
+use super::changes::{lock, record, sites_of};
 use super::member_view::MemberView;
 use super::{invitation, membership_end};
 use crate::accounts::access::{Caller, KeyHolder};
@@ -105,7 +105,7 @@ impl Capability for InviteMember {
             created_at: now,
         };
         store::insert_member(&mut transaction, &stored).await?;
-        note(&mut transaction, &caller, now, ActivityKind::MemberInvited, &stored).await?;
+        record(&mut transaction, &caller, now, ActivityKind::MemberInvited, &stored).await?;
         let too_many = |retry_after| Error::TooManyRequests { retry_after };
         mailbox::admit(&mut transaction, &infra.outbox, now, &email, too_many).await?;
         let mail =
@@ -122,7 +122,7 @@ impl Capability for InviteMember {
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
         mailbox::give_back(&mut transaction, &email).await?;
-        note(&mut transaction, &caller, infra.clock.now(), ActivityKind::MemberRemoved, &stored)
+        record(&mut transaction, &caller, infra.clock.now(), ActivityKind::MemberRemoved, &stored)
             .await?;
         idempotency::take_back(&mut transaction).await?;
         transaction.commit().await?;

@@ -7,7 +7,7 @@ use sqlx::{PgConnection, PgPool};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::changes::{lock, note, sites_of};
+use super::changes::{lock, record, sites_of};
 use super::member_view::MemberView;
 use super::membership_end;
 use crate::accounts::access::{Caller, KeyHolder};
@@ -135,7 +135,7 @@ impl Capability for ChangeMember {
         stored.role = input.role;
         store::update_role(&mut transaction, &stored).await?;
         membership_end::end_codes(&mut transaction, &account, &stored.email).await?;
-        note(&mut transaction, &caller, now, ActivityKind::MemberChanged, &stored).await?;
+        record(&mut transaction, &caller, now, ActivityKind::MemberChanged, &stored).await?;
         transaction.commit().await?;
         Ok(stored.into())
     }
@@ -184,7 +184,7 @@ impl Capability for RemoveMember {
         let stored = find(&mut transaction, account_id, removal.member_id).await?;
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
-        note(&mut transaction, &caller, now, ActivityKind::MemberRemoved, &stored).await?;
+        record(&mut transaction, &caller, now, ActivityKind::MemberRemoved, &stored).await?;
         if removal.revoke_keys == Some(true) {
             let maker = &stored.email;
             let made = store::list_live_keys_made_by(&mut transaction, account_id, maker, now);

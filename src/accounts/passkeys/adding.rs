@@ -112,7 +112,7 @@ pub async fn finish(infra: &Infra, member: &Member, new: &NewPasskey) -> Result<
         return Ok(false);
     }
     let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::PasskeyAdded);
-    events::note(&mut transaction, now, account_id, &actor, kind, Some(row.name)).await?;
+    events::record(&mut transaction, now, account_id, &actor, kind, Some(row.name)).await?;
     let name = row.name.to_owned();
     let change = ChangedPasskey { address: address.clone(), name, at: now, is_added: true };
     let account = &membership.account;

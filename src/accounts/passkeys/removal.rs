@@ -20,7 +20,7 @@ pub async fn remove(infra: &Infra, member: &Member, passkey_id: Uuid) -> Result<
     let removed = store::delete_passkey(&mut transaction, address, passkey_id).await?;
     let Some(name) = removed else { return Ok(false) };
     let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::PasskeyRemoved);
-    events::note(&mut transaction, now, account_id, &actor, kind, Some(&name)).await?;
+    events::record(&mut transaction, now, account_id, &actor, kind, Some(&name)).await?;
     let change = ChangedPasskey { address: address.clone(), name, at: now, is_added: false };
     let account = &membership.account;
     let mail = put_changed_passkey(&mut transaction, &infra.outbox, account, &change).await?;

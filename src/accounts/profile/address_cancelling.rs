@@ -83,7 +83,7 @@ pub async fn cancel(
         membership_end::end(&mut transaction, &account, &stored.email, None).await?;
         store::delete_member(&mut transaction, account_id, stored.member_id).await?;
         let (kind, subject) = (ActivityKind::MemberRemoved, Some(&*stored.email));
-        events::note(&mut transaction, now, account_id, &actor, kind, subject).await?;
+        events::record(&mut transaction, now, account_id, &actor, kind, subject).await?;
     }
     let mut sessions =
         membership_end::end_since(&mut transaction, &account, change.began_at).await?;

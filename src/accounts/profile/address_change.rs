@@ -82,7 +82,7 @@ pub async fn request(
     let link_hash = secret_hash(&token);
     store::upsert_address_change(connection, account_id, &change, &link_hash).await?;
     let kind = ActivityKind::AddressChangeRequested;
-    caller.note(connection, now, account_id, kind, None).await?;
+    caller.record(connection, now, account_id, kind, None).await?;
     let steps = [Step::AskedAtPresent { token, asked_by: change.asked_by }, Step::AskedAtNew];
     let mut mails = Vec::new();
     for step in steps {
@@ -158,7 +158,7 @@ pub async fn withdraw(
 ) -> Result<()> {
     if store::update_change_withdrawn(connection, account_id, now).await? {
         let kind = ActivityKind::AddressChangeCancelled;
-        events::note(connection, now, account_id, actor, kind, None).await?;
+        events::record(connection, now, account_id, actor, kind, None).await?;
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
         }
         None => {
             let kind = ActivityKind::AddressChanged;
-            events::note(&mut transaction, now, account_id, &Actor::Service, kind, None).await?;
+            events::record(&mut transaction, now, account_id, &Actor::Service, kind, None).await?;
             take_effect(&mut transaction, outbox, clock, &account, &new, None).await?
         }
     };

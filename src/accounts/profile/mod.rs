@@ -149,7 +149,9 @@ impl Capability for ChangeAccount {
         }
         if let Some(name) = name.filter(|&name| name != account.display_name) {
             store::update_display_name(&mut transaction, account_id, name).await?;
-            caller.note(&mut transaction, now, account_id, ActivityKind::NameChanged, None).await?;
+            caller
+                .record(&mut transaction, now, account_id, ActivityKind::NameChanged, None)
+                .await?;
         }
         let changed = store::find_account(&mut transaction, account_id).await?;
         let changed = changed.ok_or(Error::AccountNotFound)?;
@@ -190,7 +192,7 @@ async fn change_address(
         return Ok(Ok(Moved { mails, is_pending: true }));
     }
     let (now, account_id) = (clock.now(), &account.account_id);
-    caller.note(connection, now, account_id, ActivityKind::AddressChanged, None).await?;
+    caller.record(connection, now, account_id, ActivityKind::AddressChanged, None).await?;
     // The session of a member with another address is unaffected.
     let kept = match &caller.actor {
         Actor::Member(address) if [&*account.email, new.as_str()].contains(&&**address) => {

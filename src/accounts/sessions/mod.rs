@@ -84,7 +84,7 @@ pub async fn open(
     };
     store::insert_session(connection, &new).await?;
     let (actor, kind) = (Actor::Member(address.to_owned()), ActivityKind::SignedIn);
-    events::note(connection, now, account_id, &actor, kind, Some(browser.name)).await?;
+    events::record(connection, now, account_id, &actor, kind, Some(browser.name)).await?;
     tracing::info!(%account_id, "signed in");
     Ok(session)
 }
@@ -173,7 +173,7 @@ pub async fn switch_to(
         return Ok(None);
     }
     let (actor, kind) = (Actor::Member(address.clone()), ActivityKind::AccountEntered);
-    events::note(&mut transaction, now, account_id, &actor, kind, Some(browser)).await?;
+    events::record(&mut transaction, now, account_id, &actor, kind, Some(browser)).await?;
     transaction.commit().await?;
     Ok(Some(session))
 }

@@ -127,7 +127,7 @@ async fn confirm(
         accounts::delete_signup_token(connection, account_id).await?;
         if accounts::update_token_keys_revoked(connection, account_id, now).await? > 0 {
             let (actor, kind) = (Actor::Member(account.email.clone()), ActivityKind::KeysRevoked);
-            events::note(connection, now, account_id, &actor, kind, None).await?;
+            events::record(connection, now, account_id, &actor, kind, None).await?;
         }
     }
     Ok(account)

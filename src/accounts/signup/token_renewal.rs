@@ -95,7 +95,7 @@ impl Capability for RenewSignupToken {
         let ended = store::update_token_keys_revoked(&mut transaction, account_id, now).await?;
         if ended > 0 {
             let (actor, kind) = (&Actor::SignupToken, ActivityKind::KeysRevoked);
-            events::note(&mut transaction, now, account_id, actor, kind, None).await?;
+            events::record(&mut transaction, now, account_id, actor, kind, None).await?;
         }
         let token = issue_signup_token(&mut transaction, now, account_id).await?;
         let renewed = RenewedToken {

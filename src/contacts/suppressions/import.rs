@@ -86,7 +86,7 @@ async fn complete(infra: &Infra, caller: &Caller, opened: &OpenedImport) -> Resu
     let (kind, subject) = (ActivityKind::SuppressionsImported, opened.import_id.to_string());
     let mut transaction = infra.pool.begin().await?;
     store::update_uploaded(&mut transaction, opened.import_id).await?;
-    caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
+    caller.record(&mut transaction, now, account_id, kind, Some(&subject)).await?;
     idempotency::keep(&infra.answer_encryptor, &mut transaction, Some(202), opened).await?;
     transaction.commit().await?;
     Ok(())

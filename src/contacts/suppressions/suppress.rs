@@ -63,7 +63,7 @@ impl Capability for SuppressPerson {
             store::insert_suppressions(&mut transaction, account_id, &[hem], source, now).await?;
         if added > 0 {
             let kind = ActivityKind::PersonSuppressed;
-            caller.note(&mut transaction, now, account_id, kind, None).await?;
+            caller.record(&mut transaction, now, account_id, kind, None).await?;
         }
         let erased = erase_from_account(&mut transaction, account_id, &[hem]).await?;
         transaction.commit().await?;
@@ -97,7 +97,7 @@ impl Capability for UnsuppressPerson {
         let mut transaction = infra.pool.begin().await?;
         if store::delete_suppression(&mut transaction, account_id, hem).await? {
             let kind = ActivityKind::PersonUnsuppressed;
-            caller.note(&mut transaction, now, account_id, kind, None).await?;
+            caller.record(&mut transaction, now, account_id, kind, None).await?;
         }
         transaction.commit().await?;
         Ok(SuppressionState { hem, suppressed: false })

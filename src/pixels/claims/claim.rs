@@ -209,7 +209,7 @@ async fn end_move(
     store::moves::delete_move(connection, &pixel_id).await?;
     store::moves::update_unused_since(connection, &pixel_id, now).await?;
     let (kind, subject) = (ActivityKind::MoveEnded, Some(pixel_id.as_str()));
-    events::note(connection, now, &account_id, &Actor::Service, kind, subject).await?;
+    events::record(connection, now, &account_id, &Actor::Service, kind, subject).await?;
     invalidation.add_pixel(&pixel_id);
     Ok(())
 }

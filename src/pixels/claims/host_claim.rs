@@ -84,7 +84,7 @@ pub(super) async fn record_created(
     pixel: &Pixel,
 ) -> Result<()> {
     let (kind, subject) = (ActivityKind::PixelCreated, Some(pixel.pixel_id.as_str()));
-    events::note(connection, now, &pixel.account_id, actor, kind, subject).await
+    events::record(connection, now, &pixel.account_id, actor, kind, subject).await
 }
 
 /// Returns the pixel that has a host, whether it belongs to `taker` or to another account. Deletes

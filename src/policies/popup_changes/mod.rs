@@ -95,7 +95,7 @@ pub async fn find_settings(connection: &mut PgConnection, pixel: &Pixel) -> Resu
 }
 
 /// Stores the change of the settings, if there is one. Without an appearance, the popup keeps its previous one.
-pub async fn note(
+pub async fn record(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     pixel: &Pixel,

@@ -26,7 +26,7 @@ pub struct Popup {
 }
 
 /// Records a new form of a popup, in the transaction that configures it and holds the lock on the pixel.
-pub async fn note(
+pub async fn record(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     now: DateTime<Utc>,
