@@ -16,7 +16,7 @@ use super::format::tree::Edge;
 use super::log::{Log, LogKey};
 use super::pause::Stop;
 use super::state_file::Contents;
-use super::store::{self, Head, StoredTile, Waiting, memories};
+use super::store::{self, Head, StoredTile, Waiting, reported_files};
 use super::stored_tree::{BUNDLES, signed, stored_edge, stored_id, unsigned};
 use crate::error::{Error, Result};
 
@@ -107,8 +107,8 @@ impl Log {
             return Ok(None);
         }
         let remembered = self.guard.remembered(contents).into_iter().map(|known| known.note);
-        let reported = memories::list_memories(connection).await?.into_iter();
-        let reported = reported.map(|memory| memory.checkpoint);
+        let reported = reported_files::list_reported_files(connection).await?.into_iter();
+        let reported = reported.map(|file| file.checkpoint);
         let all = [head.checkpoint.clone()].into_iter().chain(reported).chain(remembered);
         Ok(all.max_by_key(former).map(|note| entry::continuation(&note)))
     }

@@ -10,7 +10,7 @@ use super::pause::{Pause, Source, Stop};
 use super::quoting::quoted;
 use super::state_file::Contents;
 use super::store::Head;
-use super::store::memories::{self, StoredMemory};
+use super::store::reported_files::{self, ReportedFile};
 use super::stored_tree::stored_edge;
 use crate::error::Result;
 
@@ -33,7 +33,7 @@ impl Log {
         contents: Option<&Contents>,
     ) -> Result<(), Stop> {
         let own = self.known_here(key, contents)?;
-        let stored = memories::list_memories(connection).await?;
+        let stored = reported_files::list_reported_files(connection).await?;
         self.guard.observe(&stored);
         let others = known_elsewhere(key, &stored);
         let all = || own.iter().chain(&others);
@@ -82,10 +82,10 @@ impl Log {
 }
 
 /// The reported states of other nodes, except those that were altered after signing.
-fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
-    let known = stored.iter().filter_map(|memory| {
-        let state = key.recall(&memory.checkpoint)?;
-        Some(Known { source: Source::OtherFile, state, id: Some(memory.id.clone()) })
+fn known_elsewhere(key: &LogKey, stored: &[ReportedFile]) -> Vec<Known> {
+    let known = stored.iter().filter_map(|file| {
+        let state = key.recall(&file.checkpoint)?;
+        Some(Known { source: Source::OtherFile, state, id: Some(file.id.clone()) })
     });
     known.collect()
 }

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::pause::{Pause, Source, Stop};
 use super::state_file::{Contents, StateFile};
-use super::store::memories::StoredMemory;
+use super::store::reported_files::ReportedFile;
 use crate::error::Error;
 
 /// A file that was not reported for this long belongs to a node that has stopped.
@@ -142,9 +142,9 @@ impl Guard {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
-    pub fn observe(&self, stored: &[StoredMemory]) {
+    pub fn observe(&self, stored: &[ReportedFile]) {
         let mut heartbeats = locked(&self.heartbeats);
-        for StoredMemory { id, beat: found, .. } in stored {
+        for ReportedFile { id, beat: found, .. } in stored {
             let first = || Heartbeat { last: *found, changed: Instant::now(), is_running: false };
             let beat = heartbeats.entry(id.clone()).or_insert_with(first);
             if beat.last != *found {
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_files_node_is_running_once_its_row_changes_and_not_when_first_seen() {
         let guard = Guard::new(None);
-        let row = |beat| StoredMemory {
+        let row = |beat| ReportedFile {
             id: "a".to_owned(),
             number: 1,
             size: 1,

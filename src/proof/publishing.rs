@@ -4,7 +4,7 @@ use super::format::note::text_of;
 use super::log::{Log, LogKey};
 use super::proving::State;
 use super::store::witnesses as stored;
-use super::store::{Head, memories};
+use super::store::{Head, reported_files};
 use super::stored_tree::signed;
 use crate::error::Result;
 
@@ -16,11 +16,11 @@ impl Log {
         key: &LogKey,
         size: i64,
     ) -> Result<bool> {
-        let stored = memories::list_memories(connection).await?;
+        let stored = reported_files::list_reported_files(connection).await?;
         self.guard.observe(&stored);
-        let of_this = stored.iter().filter(|memory| memory.number == i64::from(key.number));
-        let mut behind = of_this.filter(|memory| memory.size < size);
-        Ok(behind.all(|memory| self.guard.has_stopped(&memory.id)))
+        let of_this = stored.iter().filter(|file| file.number == i64::from(key.number));
+        let mut behind = of_this.filter(|file| file.size < size);
+        Ok(behind.all(|file| self.guard.has_stopped(&file.id)))
     }
 
     /// Publishes a state with its cosignatures, unless a larger one is published. While witnesses

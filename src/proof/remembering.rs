@@ -10,7 +10,7 @@ use super::log::{Log, LogKey};
 use super::pause::Stop;
 use super::proving::State;
 use super::state_file::Contents;
-use super::store::memories::{self, NewMemory};
+use super::store::reported_files::{self, FileReport};
 use super::store::{self, Head};
 use super::stored_tree::{signed, stored_edge};
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ impl Log {
         let contents = Contents { note: Some(head.checkpoint.clone()), ..contents };
         self.report(connection, key, &contents).await?;
         let before = self.infra.clock.now() - DISCARDED_AFTER;
-        Ok(memories::delete_memories_before(connection, before).await?)
+        Ok(reported_files::delete_reported_files_before(connection, before).await?)
     }
 
     async fn report(
@@ -98,14 +98,14 @@ impl Log {
         if !self.guard.is_report_due(contents) {
             return Ok(());
         }
-        let new = NewMemory {
+        let new = FileReport {
             id: &contents.id,
             number: number.into(),
             size: signed(state.size)?,
             checkpoint: note,
             at: self.infra.clock.now(),
         };
-        memories::upsert_memory(connection, &new).await?;
+        reported_files::upsert_reported_file(connection, &new).await?;
         self.guard.record_reported(contents.clone());
         Ok(())
     }

@@ -1,5 +1,5 @@
 pub mod epochs;
-pub mod memories;
+pub mod reported_files;
 pub mod timestamps;
 pub mod witnesses;
 

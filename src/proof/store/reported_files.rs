@@ -3,7 +3,8 @@ use sqlx::{PgConnection, query, query_as};
 
 use crate::error::Result;
 
-pub struct StoredMemory {
+/// The content of a state file, as its node has reported it.
+pub struct ReportedFile {
     pub id: String,
     pub number: i64,
     pub size: i64,
@@ -11,9 +12,9 @@ pub struct StoredMemory {
     pub beat: i64,
 }
 
-pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMemory>> {
+pub async fn list_reported_files(connection: &mut PgConnection) -> Result<Vec<ReportedFile>> {
     let stored = query_as!(
-        StoredMemory,
+        ReportedFile,
         "SELECT id, number, size, checkpoint, beat FROM log_memories ORDER BY id",
     )
     .fetch_all(connection)
@@ -21,7 +22,8 @@ pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMe
     Ok(stored)
 }
 
-pub struct NewMemory<'a> {
+/// The report of a node on its state file.
+pub struct FileReport<'a> {
     pub id: &'a str,
     pub number: i64,
     pub size: i64,
@@ -30,7 +32,10 @@ pub struct NewMemory<'a> {
 }
 
 /// Ignores a state that is smaller than the reported one, because the file was then restored from a copy.
-pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -> Result<()> {
+pub async fn upsert_reported_file(
+    connection: &mut PgConnection,
+    new: &FileReport<'_>,
+) -> Result<()> {
     query!(
         "INSERT INTO log_memories (id, number, size, checkpoint, beat, noted_at)
          VALUES ($1, $2, $3, $4, 1, $5)
@@ -49,7 +54,7 @@ pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -
     Ok(())
 }
 
-pub async fn delete_memories_before(
+pub async fn delete_reported_files_before(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
 ) -> Result<()> {
@@ -57,7 +62,7 @@ pub async fn delete_memories_before(
     Ok(())
 }
 
-pub async fn delete_memories(connection: &mut PgConnection) -> Result<u64> {
+pub async fn delete_reported_files(connection: &mut PgConnection) -> Result<u64> {
     let deleted = query!("DELETE FROM log_memories").execute(connection).await?;
     Ok(deleted.rows_affected())
 }
