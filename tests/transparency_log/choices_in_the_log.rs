@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::query_scalar;
 
-use super::proofs::{judged, whole_log};
+use super::proofs::{verdict_on, whole_log};
 use crate::support::App;
 use crate::support::consent::shop;
 use crate::support::story::Site;
@@ -76,11 +76,11 @@ async fn a_choice_recorded_without_a_log_is_added_when_its_proof_is_requested_an
     let proof = app.proof(&site, "early").await;
     assert_eq!(salted().await, 1);
     proof.position(&whole_log(&app).await);
-    let verdict = judged(&app, &proof.json).await;
+    let verdict = verdict_on(&app, &proof.json).await;
     assert_eq!(verdict["valid"], true);
     assert!(verdict["sentences"][1].as_str().unwrap().contains("the service's word alone"));
     app.recorded(&site.acceptance("on-time")).await;
-    let verdict = judged(&app, &app.proof(&site, "on-time").await.json).await;
+    let verdict = verdict_on(&app, &app.proof(&site, "on-time").await.json).await;
     assert!(!verdict.to_string().contains("the service's word alone"), "{verdict}");
 }
 

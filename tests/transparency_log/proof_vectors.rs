@@ -24,8 +24,8 @@ fn all() -> Vec<Vector> {
 #[test]
 fn the_table_that_the_page_is_tested_with_is_what_the_program_says() {
     let all = all();
-    let judged = |valid| all.iter().filter(|vector| vector.valid == valid).count();
-    assert!(judged(true) > 50 && judged(false) > 50, "{} {}", judged(true), judged(false));
+    let count_of = |valid| all.iter().filter(|vector| vector.valid == valid).count();
+    assert!(count_of(true) > 50 && count_of(false) > 50, "{} {}", count_of(true), count_of(false));
     let lines = all.iter().map(|vector| serde_json::to_string(vector).unwrap());
     let table = format!("[\n{}\n]\n", lines.collect::<Vec<_>>().join(",\n"));
     snapshot::matches("tests/snapshots/proof_vectors.json", &table);

@@ -24,12 +24,12 @@ async fn log_key(app: &App) -> String {
 }
 
 /// The service's verdict on a proof.
-pub async fn judged(app: &App, proof: &Value) -> Value {
+pub async fn verdict_on(app: &App, proof: &Value) -> Value {
     app.post("/v1/consent/proof/verify", json!({"proof": proof})).await.expect(200)
 }
 
 async fn holds(app: &App, proof: &Proof) {
-    let verdict = judged(app, &proof.json).await;
+    let verdict = verdict_on(app, &proof.json).await;
     assert_eq!(verdict["valid"], true, "{verdict}");
 }
 
@@ -56,7 +56,7 @@ async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() 
     proof.position(&whole_log(&app).await);
     let kinds = json["publications"].as_array().unwrap().iter().map(|one| &one["kind"]);
     assert_eq!(kinds.collect::<Vec<_>>(), ["policy", "notice", "script"]);
-    let verdict = judged(&app, json).await;
+    let verdict = verdict_on(&app, json).await;
     assert_eq!(verdict["valid"], true, "{verdict}");
     let sentences = verdict["sentences"].as_array().unwrap().iter().filter_map(Value::as_str);
     let sentences = sentences.collect::<Vec<_>>().join("\n");
@@ -86,7 +86,7 @@ async fn a_user_action_is_in_the_statement_and_earlier_statements_keep_their_for
     }
     let mut forged = app.proof(&site, "now").await.json;
     forged["statement"]["shown"]["act"] = json!("pointer");
-    assert_eq!(judged(&app, &forged).await["valid"], false);
+    assert_eq!(verdict_on(&app, &forged).await["valid"], false);
 }
 
 fn sha256(text: &str) -> String {
@@ -150,7 +150,7 @@ async fn said_of(
     let part = changed.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}"));
     *part = change(part.as_str().unwrap_or_default());
     assert_ne!(changed, proof.json, "{pointer}");
-    let verdict = judged(app, &changed).await;
+    let verdict = verdict_on(app, &changed).await;
     assert_eq!(verdict["valid"], false, "{pointer}");
     verdict["sentences"][0].as_str().unwrap().to_owned()
 }
@@ -347,7 +347,7 @@ async fn the_key_decides_whose_proofs_are_believed() {
     let (_, site) = shop(&other).await;
     other.recorded(&site.acceptance("v-1")).await;
     let proof = other.proof(&site, "v-1").await;
-    let verdict = judged(&app, &proof.json).await;
+    let verdict = verdict_on(&app, &proof.json).await;
     assert_eq!(verdict["valid"], false);
     assert!(verdict["sentences"][0].as_str().unwrap().contains("not signed by this key"));
     let body = json!({"proof": proof.json, "key": log_key(&other).await});

@@ -125,11 +125,11 @@ async fn a_page_that_resists_in_many_ways_is_judged_and_so_is_the_next_one() {
     assert!(site.downloaded() < 512 << 20, "{} bytes were downloaded", site.downloaded());
     // On a busy machine a visit may exceed a bound before it has loaded everything. None is silent.
     assert_eq!(run.visits_that_are(0, Some(true)), [""; 0], "{}", run.said);
-    let judged = run.visits_that_are(0, Some(false));
-    assert!(!judged.is_empty(), "{}", run.said);
+    let evaluated = run.visits_that_are(0, Some(false));
+    assert!(!evaluated.is_empty(), "{}", run.said);
     let named = run.visits_with(0, "leaks", "canary.localhost");
-    assert!(judged.iter().all(|visit| named.contains(visit)), "{}", run.said);
-    let leaks = run.visit(0, judged[0])["leaks"].as_array().unwrap();
+    assert!(evaluated.iter().all(|visit| named.contains(visit)), "{}", run.said);
+    let leaks = run.visit(0, evaluated[0])["leaks"].as_array().unwrap();
     let to = |host: &str| leaks.iter().filter(|leak| leak["host"] == host).collect::<Vec<_>>();
     assert_eq!(to("flood.localhost").len(), MAX_OF_KIND);
     assert!(!to("long.localhost").is_empty());

@@ -66,11 +66,11 @@ impl Capability for FinishSignIn {
         let found = store::lock_sign_in(&mut transaction, &token_hash).await?;
         let sign_in = found.filter(|row| row.expires_at > now).ok_or(Error::InvalidCode)?;
         let is_signup = sign_in.account_id.is_some();
-        let judged = match is_signup {
+        let evaluated = match is_signup {
             true => evaluate_signup(&mut transaction, now, &sign_in, &code).await?,
             false => evaluate(&mut transaction, now, &token_hash, &sign_in, &code).await?,
         };
-        let membership = match judged {
+        let membership = match evaluated {
             Ok(membership) => membership,
             Err(refusal) => {
                 // The wrong try is counted even though the request fails.
@@ -144,8 +144,8 @@ async fn evaluate_signup(
     if account.is_none_or(|account| account.email != sign_in.address) {
         return Ok(Err(Error::InvalidCode));
     }
-    let judged = redeem(connection, now, account_id, code).await?;
-    Ok(judged.map(Membership::of_own))
+    let redeemed = redeem(connection, now, account_id, code).await?;
+    Ok(redeemed.map(Membership::of_own))
 }
 
 pub async fn cancel_sign_in(pool: &PgPool, secret: Option<&str>) -> Result<()> {

@@ -117,7 +117,7 @@ async fn tools_are_for_the_same_scopes() {
     let operator = app.unlimited_account("operator@example.com").await;
     let operations = operations(&app.get("/openapi.json").await.expect(200));
     let tools = list(&app, "/mcp/x/all", None).await;
-    let mut judged = 0;
+    let mut checked = 0;
     for (scope, key) in keys_of_all_scopes(&app, &operator).await {
         for tool in &tools {
             let name = tool["name"].as_str().unwrap();
@@ -142,10 +142,10 @@ async fn tools_are_for_the_same_scopes() {
             let result = call(&app, name, arguments).await;
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
             assert_eq!(text == REFUSAL, !may(scope, method, path), "{scope}: {name}: {result}");
-            judged += 1;
+            checked += 1;
         }
     }
-    assert!(judged > 90, "{judged}");
+    assert!(checked > 90, "{checked}");
 }
 
 #[tokio::test]

@@ -137,8 +137,8 @@ async fn values_and_depth_are_judged_before_a_message_is_read() {
     }
     let key = [("X-API-Key", ann.key.as_str())];
     send(&app, &key, receipt(objects(300_000))).await.refused(400, &too_complex(100_000));
-    let judged = send(&app, &[], receipt(nested(50))).await.expect(200);
-    assert_eq!(done(&judged["result"])["valid"], false);
+    let verified = send(&app, &[], receipt(nested(50))).await.expect(200);
+    assert_eq!(done(&verified["result"])["valid"], false);
     // By HTTP the same contacts are an invalid request.
     let pixel = app.pixel(&ann.key, "a.example").await;
     let body = format!(r#"{{"contacts":[{{"contact":{{"a":{}}}}}]}}"#, objects(60_000));

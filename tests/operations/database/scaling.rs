@@ -49,7 +49,7 @@ impl Plan {
             }
         }
         for (from, to) in foreign_keys(pool).await {
-            self.judge_foreign_key(&from, &to, &mut found);
+            self.check_foreign_key(&from, &to, &mut found);
         }
         found
     }
@@ -68,7 +68,7 @@ impl Plan {
     }
 
     /// No foreign key leads from one machine to another.
-    fn judge_foreign_key(&self, from: &str, to: &str, found: &mut BTreeSet<String>) {
+    fn check_foreign_key(&self, from: &str, to: &str, found: &mut BTreeSet<String>) {
         if self.distributed.contains_key(from) || self.distributed.contains_key(to) {
             found.insert(format!("{from} refers to {to}"));
         }

@@ -158,7 +158,7 @@ impl Inner {
                 let note = self.honest.checkpoint(name.strip_suffix("/checkpoint")?);
                 note.map_or_else(none, |note| (200, "text/plain", note))
             }
-            _ => self.judge(&body),
+            _ => self.evaluate(&body),
         };
         let length = text.len();
         let answer = format!(
@@ -169,7 +169,7 @@ impl Inner {
         stream.shutdown().await.ok()
     }
 
-    fn judge(&self, body: &str) -> (u16, &'static str, String) {
+    fn evaluate(&self, body: &str) -> (u16, &'static str, String) {
         let text = "text/plain";
         match self.honest.add_checkpoint(body.as_bytes()).unwrap() {
             Answer::Cosigned(line) => (200, text, line),
