@@ -2,14 +2,14 @@
 
 pub mod modules;
 pub mod scripts;
-pub mod visit;
+pub mod visitor_request;
 
 use rocket::http::Status;
 use rocket::response::Responder;
 use rocket::response::status::Custom;
 use rocket::{State, get, post};
 
-use self::visit::Visit;
+use self::visitor_request::VisitorRequest;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::body::Body;
@@ -55,8 +55,8 @@ const OTHER_SITE: &str = "The page, or the origin that the browser names, is of 
 const REQUIRED_PURPOSE: &str = "What is to be done with the visitor.";
 
 refusals!(
-    RecordRefusals: [Visit<'_>, Body, Infra] Busy { retry_after: 1 }, wrong_act(), wrong_seen(),
-    wrong_automated()
+    RecordRefusals: [VisitorRequest<'_>, Body, Infra] Busy { retry_after: 1 }, wrong_act(),
+    wrong_seen(), wrong_automated()
 );
 
 /// Record a visitor's choice
@@ -76,11 +76,15 @@ refusals!(
     ),
 )]
 #[post("/v1/consent/record", data = "<body>")]
-async fn record(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<RecordAnswer> {
+async fn record(
+    app: &State<App>,
+    visitor_request: VisitorRequest<'_>,
+    body: Body,
+) -> Result<RecordAnswer> {
     let request = body.json::<RecordRequest>();
-    visit.admit(request.as_ref().is_ok_and(RecordRequest::is_refusal))?;
+    visitor_request.admit(request.as_ref().is_ok_and(RecordRequest::is_refusal))?;
     let Ok(request) = request else { return Ok(RecordAnswer::Ignored(Status::NoContent)) };
-    Ok(match app.receipts.record(request, &visit.provenance).await? {
+    Ok(match app.receipts.record(request, &visitor_request.provenance).await? {
         Recorded::Saved(signed) => {
             RecordAnswer::Saved(Box::new(Custom(Status::Accepted, Json(Saved::from(*signed)))))
         }
@@ -105,11 +109,15 @@ async fn record(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<Record
     ),
 )]
 #[post("/api/v1/pixel/fire", data = "<body>")]
-async fn fire(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<RecordAnswer> {
-    record(app, visit, body).await
+async fn fire(
+    app: &State<App>,
+    visitor_request: VisitorRequest<'_>,
+    body: Body,
+) -> Result<RecordAnswer> {
+    record(app, visitor_request, body).await
 }
 
-refusals!(ShownRefusals: [Visit<'_>, Body, Infra]);
+refusals!(ShownRefusals: [VisitorRequest<'_>, Body, Infra]);
 
 /// Count that the popup opened
 ///
@@ -122,10 +130,14 @@ refusals!(ShownRefusals: [Visit<'_>, Body, Infra]);
     responses((status = 204, description = "Counted, or not"), ShownRefusals),
 )]
 #[post("/v1/consent/shown", data = "<body>")]
-async fn shown(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<Status> {
-    visit.admit(false)?;
+async fn shown(
+    app: &State<App>,
+    visitor_request: VisitorRequest<'_>,
+    body: Body,
+) -> Result<Status> {
+    visitor_request.admit(false)?;
     if let Ok(request) = body.json::<ShownRequest>() {
-        app.receipts.count_shown(&request, &visit.provenance).await?;
+        app.receipts.count_shown(&request, &visitor_request.provenance).await?;
     }
     Ok(Status::NoContent)
 }

@@ -13,12 +13,12 @@ use crate::infra::limits::per_client::{Client, Limit};
 use crate::receipts::record::Provenance;
 
 /// The properties of a request that are known before its body is read.
-pub struct Visit<'r> {
+pub struct VisitorRequest<'r> {
     pub provenance: Provenance,
     client: Client<'r>,
 }
 
-impl<'r> Visit<'r> {
+impl<'r> VisitorRequest<'r> {
     fn of(request: &'r Request<'_>) -> Result<Self> {
         let headers = request.headers();
         Ok(Self {
@@ -43,7 +43,7 @@ impl<'r> Visit<'r> {
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Visit<'r> {
+impl<'r> FromRequest<'r> for VisitorRequest<'r> {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
@@ -51,7 +51,7 @@ impl<'r> FromRequest<'r> for Visit<'r> {
     }
 }
 
-impl Refuses for Visit<'_> {
+impl Refuses for VisitorRequest<'_> {
     fn refusals() -> Vec<Error> {
         vec![Error::TooManyRequests { retry_after: 20 }]
     }
