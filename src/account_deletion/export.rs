@@ -15,7 +15,7 @@ use crate::accounts::event::ActivityKind;
 use crate::accounts::members::member_view::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::scope::Governs;
-use crate::accounts::{self, WantedEvents, grants, keys, mails, preferences};
+use crate::accounts::{self, EventSelection, grants, keys, mails, preferences};
 use crate::billing;
 use crate::contacts::reading::evaluation::Evaluation;
 use crate::contacts::{self, suppressions};
@@ -161,8 +161,8 @@ impl Export {
             let (now, kind) = (self.infra.clock.now(), ActivityKind::AccountExported);
             self.caller.record(&mut connection, now, &self.account_id, kind, None).await?;
         }
-        let wanted = WantedEvents { before, ..WantedEvents::default() };
-        let page = accounts::list_events(&mut connection, &self.account_id, &wanted, PAGE).await?;
+        let filter = EventSelection { before, ..EventSelection::default() };
+        let page = accounts::list_events(&mut connection, &self.account_id, &filter, PAGE).await?;
         let page = page.into_iter().map(|event| (event.event_id, event));
         Ok(match write_page(lines, "event", None, page)? {
             Some(last) => Cursor::EventsBefore(Some(last)),

@@ -10,7 +10,7 @@ use super::access::{Caller, LogReader};
 use super::capability::{Capability, NoInput};
 use super::event::EventView;
 use super::scope::Oversees;
-use super::store::{self, WantedEvents};
+use super::store::{self, EventSelection};
 use super::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -66,7 +66,7 @@ async fn read(
 ) -> Result<EventPage> {
     let EventQuery { before, limit } = query;
     let page = Page::read("before", before, limit, MOST, |text| text.parse().ok())?;
-    let wanted = WantedEvents {
+    let selection = EventSelection {
         before: page.start,
         since: filter.since,
         of: caller.sites.listed(),
@@ -76,7 +76,7 @@ async fn read(
         subjects: &filter.subjects,
     };
     let mut connection = pool.acquire().await?;
-    let listing = store::list_events(&mut connection, caller.account_id(), &wanted, page.rows());
+    let listing = store::list_events(&mut connection, caller.account_id(), &selection, page.rows());
     let mut events = listing.await?;
     let next_before = page.cut(&mut events).map(|last| last.event_id);
     Ok(EventPage { events, next_before })

@@ -34,7 +34,7 @@ pub mod tool;
 
 pub use store::erasure::{delete_account_and_credentials, delete_code_requests};
 pub use store::{
-    WantedEvents, delete_events_of, find_account, find_account_id_by_external_user_id,
+    EventSelection, delete_events_of, find_account, find_account_id_by_external_user_id,
     list_deleting, list_events, list_live_keys, list_members, lock_account, update_activated,
     update_deleting,
 };

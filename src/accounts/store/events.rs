@@ -34,7 +34,7 @@ pub async fn insert_event(connection: &mut PgConnection, new: &NewEvent<'_>) -> 
 
 /// The events to list; all by default.
 #[derive(Default)]
-pub struct WantedEvents<'a> {
+pub struct EventSelection<'a> {
     pub before: Option<Uuid>,
     pub since: Option<Uuid>,
     /// Only events with one of these subjects.
@@ -50,7 +50,7 @@ pub struct WantedEvents<'a> {
 pub async fn list_events(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    wanted: &WantedEvents<'_>,
+    selection: &EventSelection<'_>,
     limit: i64,
 ) -> Result<Vec<EventView>> {
     let rows = query!(
@@ -63,13 +63,13 @@ pub async fn list_events(
              AND ($7::text IS NULL OR strpos(lower(subject), $7) > 0 OR subject = ANY($8))
          ORDER BY event_id DESC LIMIT $9",
         account_id.as_str(),
-        wanted.before,
-        wanted.since,
-        wanted.of,
-        wanted.kinds,
-        wanted.actor,
-        wanted.text,
-        wanted.subjects,
+        selection.before,
+        selection.since,
+        selection.of,
+        selection.kinds,
+        selection.actor,
+        selection.text,
+        selection.subjects,
         limit,
     )
     .fetch_all(connection)
