@@ -46,11 +46,11 @@ impl KnownUse {
         }
         let (pool, pixel_id) = (pool.clone(), pixel_id.clone());
         tokio::spawn(async move {
-            let noted = async {
+            let recording = async {
                 let mut connection = pool.acquire().await?;
                 store::usage::update_used(&mut connection, &pixel_id, now).await
             };
-            if let Err(error) = noted.await {
+            if let Err(error) = recording.await {
                 tracing::warn!(?error, "the use of a pixel could not be recorded");
             }
         });

@@ -275,8 +275,8 @@ fn evaluate_growth(
     }
     let growth = growth.filter(|growth| growth.old_size == kept.size);
     let growth = growth.ok_or(Broken::Growth(kept.size))?;
-    let has_grown = is_consistent(old, (signed.size, signed.root), &growth.path);
-    if has_grown { Ok(kept.size) } else { Err(Broken::Rewritten) }
+    let extends_kept = is_consistent(old, (signed.size, signed.root), &growth.path);
+    if extends_kept { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
 struct GrowthPath {

@@ -146,11 +146,11 @@ impl Page {
     /// The time for which the browser has waited for a processor so far.
     async fn lost(&self) -> Duration {
         let run_delay = Arc::clone(&self.run_delay);
-        let noted = spawn_blocking(move || {
+        let measuring = spawn_blocking(move || {
             run_delay.measure();
             run_delay.lost()
         });
-        noted.await.unwrap_or_default()
+        measuring.await.unwrap_or_default()
     }
 
     pub async fn leave(&self) -> Result<(), String> {

@@ -144,7 +144,7 @@ async fn all_events_at_the_same_moment_end_the_same() {
 }
 
 #[tokio::test]
-async fn the_plan_outlives_a_restart_of_the_events_a_month_later() {
+async fn an_event_delivered_60_days_late_pays_only_for_its_own_month() {
     let shop = Shop::open().await;
     let (ann, bought) = shop.subscriber("ann@example.com").await;
     let completed = shop.provider.event(COMPLETED, &bought.session);

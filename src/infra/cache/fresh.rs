@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn news_of_a_value_drops_it_and_no_other() {
+    async fn an_invalidation_drops_its_value_and_no_other() {
         let (cache, readings) = (cache(), AtomicUsize::new(0));
         let read = || async { Ok(readings.fetch_add(1, Ordering::Relaxed)) };
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));

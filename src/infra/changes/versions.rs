@@ -59,7 +59,7 @@ impl Versions {
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
 
-    /// Records a committed change. A version taken while this runs is safe, because its read begins after the commit.
+    /// Invalidates what a committed change concerns. A version taken while this runs is safe, because its read begins after the commit.
     pub(super) fn invalidate(&self, invalidation: &Invalidation) {
         if invalidation.is_empty() {
             return;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::infra::postgres::server_watch::require_writable;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
-/// The visitor whose latest receipt is looked up.
+/// The visitor whose latest receipt is looked up, of a pixel that is named by its id or its alias.
 pub struct VisitorRef {
     pub pixel: PixelRef,
     pub visitor_id: VisitorId,

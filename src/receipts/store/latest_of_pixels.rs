@@ -15,7 +15,7 @@ use crate::policies::policy::USUAL_DAYS;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// The visitor whose latest receipt is looked up.
+/// The visitor whose latest receipt is looked up, of a pixel that was found.
 pub struct PixelVisitor {
     pub pixel: NamedPixel,
     pub visitor_id: VisitorId,
