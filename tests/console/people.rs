@@ -205,6 +205,28 @@ async fn selected_people_are_erased_or_blocked_after_a_page_that_lists_them() {
 }
 
 #[tokio::test]
+async fn people_whom_another_tab_has_erased_meanwhile_are_not_counted() {
+    let (app, ann, site) = app_with_site().await;
+    let people = (1..4).map(|number| person(number, json!({"name": format!("Person {number}")})));
+    app.store(&ann.key, &site.pixel_id, people.collect()).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let list = format!("/console/sites/{}/contacts", site.pixel_id);
+    let confirm = format!("{list}/selected/confirm");
+    let boxes = [1, 2, 3].map(|number| format!("person-{}", hem(number)));
+    let fields = [("action", "erase"), ("host", "ann.example"), (&*boxes[0], "on")];
+    for (tab, erased) in [(&fields[..], 1), (&[&fields[..], &[(&*boxes[1], "on")]].concat(), 1)] {
+        let done = browser.submit(&list, &confirm, tab).await;
+        let location = format!("{list}?done=erased&people={erased}&receipts=0&contacts=1&days=0");
+        leads_to(&done, &location);
+    }
+    let done = browser.submit(&list, &confirm, &fields).await;
+    leads_to(&done, &format!("{list}?done=erased&people=0&receipts=0&contacts=0&days=0"));
+    let page = browser.page(done.header("location").unwrap()).await;
+    assert!(page.contains("0 people are erased"), "{page}");
+    assert_eq!(listed(&page), hems([3]));
+}
+
+#[tokio::test]
 async fn a_reader_exports_the_selection_and_erases_nobody() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;

@@ -125,14 +125,18 @@ async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Rep
         let wrong = tr("Type {{ host }} to confirm.").with("host", &pixel.domain);
         return confirmation(&member, 400, &pixel, &form, Some(wrong)).await;
     }
-    let mut sum = NOTHING;
+    let (mut people, mut sum) = (0, NOTHING);
     for hem in &hems {
         let done = match action {
             Action::Erase => erase(&member, &pixel_id, hem).await,
             Action::Block => block_person(&member, hem).await.map(|()| NOTHING),
         };
         match done {
-            Ok(rows) => sum += rows,
+            Ok(rows) => {
+                people += 1;
+                sum += rows;
+            }
+            // Erased since the page of confirmation was shown.
             Err(Error::ContactNotFound) => {}
             // The remaining people are listed for another confirmation.
             Err(error) => {
@@ -141,7 +145,7 @@ async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Rep
             }
         }
     }
-    let (list, people) = (format!("/console/sites/{pixel_id}/contacts"), hems.len());
+    let list = format!("/console/sites/{pixel_id}/contacts");
     let ErasedRows { receipts, contacts, days_shown } = sum;
     Ok(Reply::to(match action {
         Action::Erase => format!(
