@@ -342,7 +342,10 @@ for (const vendor of ['meta', 'clarity']) {
   test(`${vendor}, which loads after more than 30 seconds, is denied at that time`, async ({ page, shop }) => {
     await page.clock.install();
     const snippet = shop.policy.snippet.replace('<script ', `<script data-assent-signals="${vendor}" `);
+    // The module loads in real time, and has to wait for the vendor from the beginning.
+    const loaded = page.waitForResponse((response) => new URL(response.url()).pathname === '/signals.js');
     await page.goto(await shop.put('/', { snippet }));
+    await (await loaded).finished();
     await expect(popup(page).banner).toBeVisible();
     for (let seconds = 0; seconds < 60; seconds += 5) await page.clock.runFor(5_000);
     await page.evaluate((script) => void (0, eval)(script), SNIPPETS[vendor]);
