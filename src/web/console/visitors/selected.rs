@@ -133,10 +133,10 @@ async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Rep
         };
         match done {
             Ok(rows) => {
-                people += 1;
+                // Another tab may have erased the person since the page of confirmation was shown.
+                people += i32::from(action == Action::Block || rows.contacts > 0);
                 sum += rows;
             }
-            // Erased since the page of confirmation was shown.
             Err(Error::ContactNotFound) => {}
             // The remaining people are listed for another confirmation.
             Err(error) => {
