@@ -2,8 +2,8 @@
 """Measures the service beside alternatives, and writes bench/results.md.
 
     make bench                     everything
-    python3 bench/bench.py tag     only the named measurements: tag, visitors, record, repeats, webhooks,
-                                   check, read, console, proof, tenants, memory, popup; and
+    python3 bench/bench.py tag     only the named measurements: tag, visitors, record, commits, repeats,
+                                   webhooks, check, read, console, proof, tenants, memory, popup; and
                                    watch, stock and cluster, which run only if they are named
                                    (cluster needs a PostgreSQL with Citus)
 
@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 
 from servers import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 
-PARTS = ["tag", "visitors", "record", "repeats", "webhooks", "check", "read", "console", "proof", "tenants",
+PARTS = ["tag", "visitors", "record", "commits", "repeats", "webhooks", "check", "read", "console", "proof", "tenants",
          "memory", "popup"]
 # These take long, and run only if they are named.
 LONG_PARTS = ["watch", "stock", "cluster"]

@@ -1,5 +1,4 @@
-"""Recording choices: beside pgbench, with single rows and with our own statement, beside one row per commit, and at
-fixed rates."""
+"""Recording choices: beside pgbench, with single rows and with our own statement, and at fixed rates."""
 
 import itertools
 import json
@@ -7,7 +6,7 @@ import re
 import time
 import urllib.request
 
-from load import alternate, bench_program, median, open_load, pgbench, ratio, wrk
+from load import alternate, median, open_load, pgbench, ratio, wrk
 from load.visits import choices
 from rows.proof import wait_until_appended
 from servers import OUT, ROOT, Service, free_port
@@ -23,8 +22,8 @@ class Load:
 
     runs = itertools.count()
 
-    def __init__(self, postgres, pixel, policy):
-        self.postgres, self.pixel, self.policy = postgres, pixel, policy
+    def __init__(self, postgres, pixel, policy, database=DATABASE):
+        self.postgres, self.pixel, self.policy, self.database = postgres, pixel, policy, database
 
     def run(self, service, path, connections):
         """Records as fast as the connections allow."""
@@ -51,7 +50,7 @@ class Load:
     def stored(self):
         """Waits until all requests of the last load were processed."""
         count = None
-        while count != (count := self.postgres.sql(DATABASE, "SELECT count(*) FROM consent_receipts")):
+        while count != (count := self.postgres.sql(self.database, "SELECT count(*) FROM consent_receipts")):
             time.sleep(0.2)
         return int(count)
 
@@ -101,11 +100,9 @@ class Batches:
 
 
 def measure(postgres):
-    alone_program = bench_program("one_row_per_commit")
     postgres.sql("postgres", f"CREATE DATABASE {DATABASE}")
     metrics = free_port()
     service = Service(postgres, DATABASE, METRICS_ADDRESS=f"127.0.0.1:{metrics}")
-    alone = Service(postgres, DATABASE, program=alone_program)
     logged = Service(postgres, DATABASE, LOG_KEY="5ec7e75e" * 8)
     pixel, policy = service.site()
     load = Load(postgres, pixel, policy)
@@ -134,11 +131,8 @@ def measure(postgres):
                                    pixel=pixel, hash=policy),
         "256": most,
         "256 logged": in_log,
-        "64 alone": lambda: load.run(alone, "/bench/record", 64)["per_second"],
-        "256 alone": lambda: load.run(alone, "/bench/record", 256)["per_second"],
     }, rounds=7)
     logged.stop(counts=False)
-    alone.stop(counts=False)
     peak = median(results["256"])
     steady = [load.steady(service, peak / 2, 256) for _ in range(10)][1:]
     ordinary = [load.steady(service, ORDINARY, 256) for _ in range(10)][1:]
@@ -151,18 +145,17 @@ def measure(postgres):
                 "ours": f"{median(ours):,.0f}/s", "theirs": f"{median(theirs):,.0f}/s",
                 "value": ratio(ours, theirs), "goal": goal}
 
-    alone_row = "one row per commit through the same server"
     inserts = "`pgbench`: single-row prepared inserts into the same table, 64 clients"
     rate = median(report["per_second"] for report in steady)
     return [
-        row("256", "own statement", f"`pgbench`: the statement of our own writer, {rows} rows each, one client", 0.6),
+        {**row("256", "own statement",
+               f"`pgbench`: the statement of our own writer, {rows} rows each, one client", 0.6),
+         "name": "record own statement"},
         {"what": "record, 256 connections: processor time of the whole machine per choice, with the load generator",
          "beside": "", "ours": f"{median(busy):.0f} µs", "theirs": "", "value": median(busy), "unit": "µs",
          "goal": 45, "at_most": True, "name": "record busy"},
         row("64", "pgbench", inserts, 2.2),
         row("256", "pgbench", inserts, 2.5),
-        {**row("64", "64 alone", alone_row, 1), "goal_text": "more"},
-        {**row("256", "256 alone", alone_row, 1), "goal_text": "more"},
         row("256", "256", "the same without the log", 0.97, log=" logged"),
         {"what": "record, p99 at half of its peak rate (256 connections)", "beside": "",
          "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "theirs": "",

@@ -86,8 +86,7 @@ def open_site(postgres, receiver, name):
     database = f"webhooks_{name}"
     postgres.sql("postgres", f"CREATE DATABASE {database}")
     service = Service(postgres, database, **receiver.settings())
-    load = Load(postgres, *service.site())
-    load.stored = lambda: int(postgres.sql(database, "SELECT count(*) FROM consent_receipts"))
+    load = Load(postgres, *service.site(), database)
     load.sql = lambda statements: postgres.sql(database, statements)
     return service, load
 
