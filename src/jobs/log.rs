@@ -15,18 +15,13 @@ use crate::receipts::record::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 
-/// Interval of appending. A choice has a proof within about this time. A shorter interval would reveal more exactly when
-/// choices were made, because every entry states its time.
-const APPEND_INTERVAL: Duration = Duration::seconds(2);
-
 pub fn append_often(
     schedule: &Schedule,
     shutdown: &Shutdown,
     log: &Log,
     end: impl Future<Output = ()> + Send + 'static,
 ) {
-    let (times, failed) =
-        ((APPEND_INTERVAL, Arc::default()), "entries could not be appended to the log");
+    let (times, failed) = ((PAUSE, Arc::default()), "entries could not be appended to the log");
     repeat(schedule, times, shutdown, log, end, failed, |log, _| async move {
         log.append_pending().await
     });
