@@ -39,7 +39,7 @@ PostgreSQL, the service and the alternatives share its cores.
 - Data are durable (`fsync` and `synchronous_commit` are on), and the service logs as by default. `RATE_LIMITS=off` is
   the only other setting, because all requests come from one address. Limits are on for `tenants`, where each visitor
   has an address.
-- A rate is the peak rate of `wrk`.
+- A rate is the peak rate of `wrk`, or of `pgbench`; of `bench/open_load` where each visitor has a connection.
 - A p99 is measured with `bench/open_load`: requests are sent on a schedule, at the rate that the row names, and
   their times count from when they were due. A stall therefore counts for every request that was due during it.
 - PostgreSQL has filled its write-ahead log once before the measurement, like a server that has run for a while. A new

@@ -30,10 +30,13 @@ def draw(name, title, service, load):
     samples = OUT / f"{name}.perf"
     perf = ["perf", "record", "--quiet", f"--freq={FREQUENCY}", "--event=cpu-clock:u", "--call-graph=dwarf,16384",
             f"--pid={service.process.pid}", f"--output={samples}", "--", "sleep", str(SECONDS)]
-    running = threading.Thread(target=load)
+    reports = []
+    running = threading.Thread(target=lambda: reports.append(load()))
     running.start()
     subprocess.run(perf, check=True)
     running.join()
+    if not reports:
+        raise SystemExit(f"the load of {name} failed")
     script = subprocess.run(["perf", "script", "--no-inline", f"--input={samples}"], check=True, capture_output=True)
     stacks = subprocess.run(["inferno-collapse-perf"], input=script.stdout, check=True, capture_output=True)
     (OUT / f"{name}.stacks").write_bytes(stacks.stdout)

@@ -111,7 +111,9 @@ impl Connections {
 impl Load {
     /// Sends each request at its scheduled time, and waits for all responses.
     pub fn run(self, requests: Vec<Request<Full<Bytes>>>) -> io::Result<Report> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        // A handshake takes as long on this side as on the server's.
+        let workers = if self.visits.is_some() { 2 } else { 1 };
+        let runtime = Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
         let connections = Arc::new(Connections {
             address: self.address,
             free: Mutex::default(),

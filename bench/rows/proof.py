@@ -17,6 +17,8 @@ APPENDED = 20_000
 # The seconds in which these choices are recorded.
 RECORDING = 4
 MAX_WAIT = 60
+# Attempts to record these choices between two rounds of the log.
+ATTEMPTS = 5 * ROUNDS
 # The number of concurrent requests for proofs.
 CONNECTIONS = 4
 # While choices are recorded at this rate, for this number of seconds, other visitors wait for the proofs of theirs.
@@ -64,6 +66,8 @@ def append_times(log):
     """The milliseconds for this number of choices, which were appended with one entry."""
     took, number = [], 0
     while len(took) < ROUNDS:
+        if number == ATTEMPTS:
+            raise SystemExit(f"only {len(took)} of {ATTEMPTS} times were {APPENDED} choices appended with one entry")
         wait_until_appended(log.sql)
         times, seconds = log.appends()
         log.record(number)
@@ -95,7 +99,8 @@ def proof_delays(log):
     """The seconds from choice to proof of visitors while others choose, in ascending order."""
     chosen = visits.choices(log.stock.pixel, log.stock.policy, "beside", BESIDE * BESIDE_SECONDS)
     delays, threads = [], []
-    load = threading.Thread(target=open_load, args=(log.stock.service, chosen, BESIDE, 64))
+    reports = []
+    load = threading.Thread(target=lambda: reports.append(open_load(log.stock.service, chosen, BESIDE, 64)))
     load.start()
     number = 0
     while load.is_alive():
@@ -107,6 +112,8 @@ def proof_delays(log):
         time.sleep(NEXT)
     for thread in threads:
         thread.join()
+    if not reports:
+        raise SystemExit("the load beside the visitors failed")
     if len(delays) != number:
         raise SystemExit(f"{len(delays)} of {number} visitors have a proof")
     return sorted(delays)

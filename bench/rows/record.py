@@ -152,7 +152,7 @@ def measure(postgres):
                f"`pgbench`: the statement of our own writer, {rows} rows each, one client", 0.6),
          "name": "record own statement"},
         {"what": "record, 256 connections: processor time of the whole machine per choice, with the load generator",
-         "beside": "", "ours": f"{median(busy):.0f} µs", "theirs": "", "value": median(busy), "unit": "µs",
+         "beside": "", "ours": f"{median(busy[1:]):.0f} µs", "theirs": "", "value": median(busy[1:]), "unit": "µs",
          "goal": 45, "at_most": True, "name": "record busy"},
         row("64", "pgbench", inserts, 2.2),
         row("256", "pgbench", inserts, 2.5),
