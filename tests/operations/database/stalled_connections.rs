@@ -11,6 +11,7 @@ use crate::support::postgres::outage::Road;
 use crate::support::process::{program, run, said};
 use crate::support::story::Site;
 use crate::support::visitors::with;
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App};
 
 /// After so long the tag gives a choice up.
@@ -255,6 +256,8 @@ async fn choices_that_are_refused_in_an_outage_are_counted() {
     road.cut();
     let refused = there.record(&site.refusal("second", "declined")).await;
     assert_eq!(refused.status, 503, "{}", refused.text);
-    let counted = there.metrics.scrape().unwrap();
-    assert!(counted.contains("assent_receipts_refused_total 1\n"), "{counted}");
+    // The caller may give up a moment before the writer does, which counts.
+    let counted = "assent_receipts_refused_total 1\n";
+    let is_counted = async || there.metrics.scrape().unwrap().contains(counted);
+    wait_until("the refused choice is counted", is_counted).await;
 }
