@@ -191,22 +191,25 @@ class Service:
 
 
 class Nginx:
-    """An nginx with one worker, in a folder with these files. `nginx.conf` caches the files and their handles in
-    memory."""
+    """An nginx in a folder with these files. `config` is its configuration: a file of bench/load with the placeholders
+    `@HOME@` and `@PORT@`. `nginx.conf` has one worker, and caches the files and their handles in memory."""
 
     def __init__(self, files, config="nginx.conf"):
-        self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"
         self.home = Path(tempfile.mkdtemp(prefix="assent-nginx.", dir="/var/tmp"))
+        self.port = free_port()
+        template = (ROOT / "bench/load" / config).read_text()
+        filled = template.replace("@HOME@", str(self.home)).replace("@PORT@", str(self.port))
+        self.start({**files, "nginx.conf": filled.encode()})
+
+    def start(self, files, *options):
+        """Starts nginx in `home`, after writing these files, with `nginx.conf` among them."""
+        self.base = f"http://127.0.0.1:{self.port}"
         self.home.chmod(0o755)
         for name, content in files.items():
+            (self.home / name).parent.mkdir(exist_ok=True)
             (self.home / name).write_bytes(content)
-        template = (ROOT / "bench/load" / config).read_text()
-        config = self.home / "nginx.conf"
-        config.write_text(template.replace("@HOME@", str(self.home))
-                          .replace("@PORT@", str(self.port)))
-        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx",
-                                         "-p", self.home, "-c", config])
+        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx", "-p", self.home, "-c",
+                                         self.home / "nginx.conf", *options])
         atexit.register(self.process.terminate)
         wait_for(self.port)
 
@@ -216,32 +219,19 @@ class Nginx:
         shutil.rmtree(self.home)
 
 
-class Proxy:
+class Proxy(Nginx):
     """The proxy of deploy/nginx in front of a service. It listens on another port, and everything else is unchanged."""
 
     def __init__(self, certificate, service):
-        self.port = free_port()
         self.home = Path(tempfile.mkdtemp(prefix="assent-proxy.", dir="/var/tmp"))
-        self.home.chmod(0o755)
+        self.port = free_port()
         shipped = ROOT / "deploy/nginx"
         listen = (shipped / "tls.conf").read_text()
-        files = {
+        self.start({
             "nginx.conf": (shipped / "nginx.conf").read_bytes(),
             "nodes.conf": f"server 127.0.0.1:{service.port} max_fails=3 fail_timeout=1s;\n".encode(),
             "listen.conf": listen.replace("listen 8080;", "").replace("8443", f"127.0.0.1:{self.port}").encode(),
             "certificates/fullchain.pem": certificate["hooks.crt"],
             "certificates/privkey.pem": certificate["hooks.key"],
             "authority.crt": certificate["authority.crt"],
-        }
-        (self.home / "certificates").mkdir()
-        for name, content in files.items():
-            (self.home / name).write_bytes(content)
-        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx", "-p", self.home, "-c",
-                                         self.home / "nginx.conf", "-g", "daemon off;"])
-        atexit.register(self.process.terminate)
-        wait_for(self.port)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
-        shutil.rmtree(self.home)
+        }, "-g", "daemon off;")
