@@ -137,7 +137,6 @@ async fn act(member: Member<'_>, pixel_id: PixelParam, form: Form) -> Result<Rep
                 people += i32::from(action == Action::Block || rows.contacts > 0);
                 sum += rows;
             }
-            Err(Error::ContactNotFound) => {}
             // The remaining people are listed for another confirmation.
             Err(error) => {
                 let wrong = Some(sentence(&error));
