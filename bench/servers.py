@@ -1,6 +1,7 @@
 """The servers of a measurement: each in a process of its own, on a port of its own."""
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -112,6 +113,13 @@ class Postgres:
         if done.returncode:
             raise SystemExit(done.stderr)
         return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def session(self, database):
+        """A psql with pipes, which ends with the block."""
+        command = [self.programs / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", self.url(database)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+            yield session
 
     def version(self):
         return self.sql("postgres", "SHOW server_version")

@@ -1,5 +1,6 @@
 """The public log: appending choices, the time until a choice has a proof, and proofs among ten million receipts."""
 
+import contextlib
 import json
 import threading
 import time
@@ -17,8 +18,8 @@ APPENDED = 20_000
 # The seconds in which these choices are recorded.
 RECORDING = 4
 MAX_WAIT = 60
-# Attempts to record these choices between two rounds of the log.
-ATTEMPTS = 5 * ROUNDS
+# The lock under which a node appends (`src/proof/store/mod.rs`).
+APPENDING = 0x0a55e117106a
 # The number of concurrent requests for proofs.
 CONNECTIONS = 4
 # While choices are recorded at this rate, for this number of seconds, other visitors wait for the proofs of theirs.
@@ -56,6 +57,14 @@ class Log:
         found = dict(line.split(" ") for line in lines if line.startswith(name))
         return int(found[f"{name}_count"]), float(found[f"{name}_sum"])
 
+    @contextlib.contextmanager
+    def not_appended(self):
+        """Holds the lock for appending, so that choices wait for the log."""
+        with self.stock.postgres.session(self.stock.database) as session:
+            print(f"SELECT pg_advisory_lock({APPENDING});", file=session.stdin, flush=True)
+            session.stdout.readline()
+            yield
+
     def record(self, number):
         """Records the choices that are appended."""
         chosen = visits.choices(self.stock.pixel, self.stock.policy, f"p{number}", APPENDED)
@@ -64,18 +73,17 @@ class Log:
 
 def append_times(log):
     """The milliseconds for this number of choices, which were appended with one entry."""
-    took, number = [], 0
-    while len(took) < ROUNDS:
-        if number == ATTEMPTS:
-            raise SystemExit(f"only {len(took)} of {ATTEMPTS} times were {APPENDED} choices appended with one entry")
+    took = []
+    for number in range(ROUNDS):
         wait_until_appended(log.sql)
-        times, seconds = log.appends()
-        log.record(number)
+        with log.not_appended():
+            times, seconds = log.appends()
+            log.record(number)
         wait_until_appended(log.sql)
         later, more = log.appends()
-        if later == times + 1:
-            took.append((more - seconds) * 1000)
-        number += 1
+        if later != times + 1:
+            raise SystemExit(f"{APPENDED} choices were appended with {later - times} entries")
+        took.append((more - seconds) * 1000)
     return took
 
 

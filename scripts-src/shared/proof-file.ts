@@ -8,7 +8,7 @@ export interface ChoiceQuery {
   receipt_id?: string;
 }
 
-/** Choices are appended to the log about every ten seconds, so the proof of a new one is requested again after a pause. */
+/** Choices are appended to the log every few seconds, so the proof of a new one is requested again after a pause. */
 const MAX_TRIES = 6;
 const PAUSE_MS = 3e3;
 

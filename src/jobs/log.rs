@@ -13,6 +13,10 @@ use crate::policies::revision;
 use crate::proof::log::Log;
 use crate::receipts::record::script_builds::ScriptBuilds;
 
+/// The interval of appends, and thus the time until a choice has a proof.
+const APPEND_INTERVAL: Duration = Duration::seconds(2);
+/// The interval with witnesses, each of which is asked after every append.
+const INTERVAL_WITH_WITNESSES: Duration = Duration::seconds(10);
 const PAUSE: Duration = Duration::seconds(10);
 
 pub fn append_often(
@@ -21,7 +25,8 @@ pub fn append_often(
     log: &Log,
     end: impl Future<Output = ()> + Send + 'static,
 ) {
-    let (times, failed) = ((PAUSE, Arc::default()), "entries could not be appended to the log");
+    let pause = if log.has_witnesses() { INTERVAL_WITH_WITNESSES } else { APPEND_INTERVAL };
+    let (times, failed) = ((pause, Arc::default()), "entries could not be appended to the log");
     repeat(schedule, times, shutdown, log, end, failed, |log, _| async move {
         log.append_pending().await
     });

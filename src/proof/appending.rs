@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use super::choices;
@@ -16,11 +16,15 @@ use super::format::tree::Edge;
 use super::log::{Log, LogKey};
 use super::pause::Stop;
 use super::state_file::Contents;
-use super::store::{self, Head, StoredTile, Waiting, reported_files};
+use super::store::{self, Head, StoredTile, Waiting, reported_files, witnesses};
 use super::stored_tree::{BUNDLES, signed, stored_edge, stored_id, unsigned};
 use crate::error::{Error, Result};
 
 const MOST: usize = 10_000;
+/// Minimum age of a published state when the next one is signed: nodes whose rounds are apart do not all append.
+const LEAST_AGE: TimeDelta = TimeDelta::milliseconds(1_500);
+/// The age at which a state that is not published no longer delays the next one.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
 
 #[derive(PartialEq, Eq)]
 enum Round {
@@ -34,7 +38,10 @@ impl Log {
     /// latest signed state cannot be stored.
     pub async fn append_pending(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
-        if !self.may_begin(key).await? || !self.remember_newest().await? {
+        if !self.may_begin(key).await?
+            || !self.remember_newest().await?
+            || !self.is_next_due().await?
+        {
             return Ok(());
         }
         loop {
@@ -44,6 +51,22 @@ impl Log {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether the next state may be signed. A state is published while it is the latest one, so the next one waits
+    /// until all nodes have stored it. With witnesses, the rounds are far enough apart.
+    async fn is_next_due(&self) -> Result<bool> {
+        if self.has_witnesses() {
+            return Ok(true);
+        }
+        let mut connection = self.infra.pool.acquire().await?;
+        let head = store::find_head(&mut connection).await?;
+        let published = witnesses::find_published(&mut connection).await?;
+        let is_published = published.checkpoint.starts_with(&head.checkpoint);
+        let least_age = if is_published { LEAST_AGE } else { LONGEST_WAIT };
+        let age = self.guard.age(&head.checkpoint, self.infra.clock.now());
+        // The clock may have been set back.
+        Ok(age.is_none_or(|age| age < TimeDelta::zero() || age >= least_age))
     }
 
     async fn append_batch(&self, key: &LogKey) -> Result<Round> {

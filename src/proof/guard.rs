@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio::task::spawn_blocking;
 
 use super::pause::{Pause, Source, Stop};
@@ -29,7 +30,8 @@ pub struct Remembered {
 
 pub struct Guard {
     file: Option<StateFile>,
-    last: Mutex<Option<String>>,
+    /// The latest signed state of any node, and when this node first saw it, unless it found that state at its start.
+    last: Mutex<Option<(String, Option<DateTime<Utc>>)>>,
     /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
     heartbeats: Mutex<HashMap<String, Heartbeat>>,
@@ -75,14 +77,25 @@ impl Guard {
         let kept = contents.and_then(|contents| contents.note.clone());
         let kept = kept.map(|note| Remembered { source: Source::File(name), note });
         let last = locked(&self.last).clone();
-        let last = last.map(|note| Remembered { source: Source::Process, note });
+        let last = last.map(|(note, _)| Remembered { source: Source::Process, note });
         let shown = locked(&self.shown).clone().into_iter();
         let shown = shown.map(|note| Remembered { source: Source::Witness, note });
         kept.into_iter().chain(last).chain(shown).collect()
     }
 
-    pub fn record_signed(&self, note: &str) {
-        *locked(&self.last) = Some(note.to_owned());
+    pub fn record_signed(&self, note: &str, now: DateTime<Utc>) {
+        let mut last = locked(&self.last);
+        if last.as_ref().is_none_or(|(known, _)| known != note) {
+            let seen_at = last.is_some().then_some(now);
+            *last = Some((note.to_owned(), seen_at));
+        }
+    }
+
+    /// The time since this node first saw this note; `None` if that is unknown, or a later one was seen.
+    pub fn age(&self, note: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
+        let last = locked(&self.last);
+        let (_, seen_at) = last.as_ref().filter(|(known, _)| known == note)?;
+        seen_at.map(|seen_at| now - seen_at)
     }
 
     pub fn forget_shown(&self) {
@@ -93,7 +106,7 @@ impl Guard {
     pub fn holds(&self, contents: Option<&Contents>, note: &str) -> bool {
         match contents {
             Some(contents) => contents.note.as_deref() == Some(note),
-            None => locked(&self.last).as_deref() == Some(note),
+            None => locked(&self.last).as_ref().is_some_and(|(known, _)| known == note),
         }
     }
 
@@ -203,7 +216,7 @@ mod tests {
         for note in ["one", "two"] {
             let contents = guard.contents().await.unwrap().unwrap();
             assert!(guard.write(&contents, note).await.unwrap());
-            guard.record_signed(note);
+            guard.record_signed(note, DateTime::UNIX_EPOCH);
         }
         assert_eq!(notes(&guard).await, ["two", "two"]);
         assert_eq!(notes(&Guard::new(file)).await, ["two"]);
@@ -212,8 +225,20 @@ mod tests {
     #[tokio::test]
     async fn without_a_file_a_note_is_kept_in_memory() {
         let guard = Guard::new(None);
-        guard.record_signed("one");
+        guard.record_signed("one", DateTime::UNIX_EPOCH);
         assert_eq!(notes(&guard).await, ["one"]);
+    }
+
+    #[test]
+    fn the_age_of_a_state_counts_from_when_it_was_first_seen() {
+        let guard = Guard::new(None);
+        let at = |seconds| DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+        guard.record_signed("one", at(0));
+        assert_eq!(guard.age("one", at(3)), None, "it was found at the start");
+        guard.record_signed("two", at(4));
+        guard.record_signed("two", at(5));
+        assert_eq!(guard.age("two", at(7)), Some(TimeDelta::seconds(3)));
+        assert_eq!(guard.age("one", at(7)), None);
     }
 
     #[tokio::test]
@@ -222,7 +247,7 @@ mod tests {
         guard.record_shown("longer");
         guard.record_shown("longer");
         assert_eq!(notes(&guard).await, ["longer"]);
-        guard.record_signed("shorter");
+        guard.record_signed("shorter", DateTime::UNIX_EPOCH);
         assert_eq!(notes(&guard).await, ["shorter", "longer"]);
         guard.forget_shown();
         assert_eq!(notes(&guard).await, ["shorter"]);

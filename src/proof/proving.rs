@@ -22,7 +22,7 @@ use super::stored_tree::{BUNDLES, signed, stored_id};
 use crate::error::{Error, Result};
 
 /// Delay in seconds after which pending data are usually in the log.
-const SOON: u64 = 10;
+const SOON: u64 = 3;
 pub const NOT_SEALED_YET: Error = Error::NotSealedYet { retry_after: SOON };
 
 /// An entry of the log, and the proof that it is in it.

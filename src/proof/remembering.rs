@@ -60,7 +60,7 @@ impl Log {
             }
             self.guard.forget_shown();
         }
-        self.guard.record_signed(&head.checkpoint);
+        self.guard.record_signed(&head.checkpoint, self.infra.clock.now());
         self.show(&mut connection, key, head).await?;
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use assent::clock::Clock;
 use assent::proof::format::cosignature::CosigningKey;
 use assent::proof::log::Log;
+use chrono::Duration;
 use sqlx::query_scalar;
 
 use crate::support::App;
@@ -21,12 +22,15 @@ const SIZES: [i32; 8] = [0, 1, 255, 256, 257, 65_536, 65_537, 70_000];
 async fn grown(folder: &Path) -> Arc<TestDatabase> {
     let database = Arc::new(TestDatabase::create().await);
     let pool = database.pool();
-    let log = Log::new(infra(&database, Clock::manual(start_of_time()), &[LOG_KEY]));
+    let clock = Clock::manual(start_of_time());
+    let log = Log::new(infra(&database, clock.clone(), &[LOG_KEY]));
     let mut before = 0;
     for size in SIZES {
         let more = sqlx::query(PUBLISH_MANY).bind(before).bind(size - before);
         more.execute(&pool).await.unwrap();
         log.append_pending().await.unwrap();
+        // The next state is signed some time after this one.
+        clock.advance(Duration::seconds(2));
         let note = query_scalar::<_, String>("SELECT checkpoint FROM log_head");
         let note = note.fetch_one(&pool).await.unwrap();
         assert_eq!(parse(&note).0, usize::try_from(size).unwrap());

@@ -12,6 +12,7 @@ mod choices_in_the_log;
 mod crashes;
 mod external_audit;
 mod external_clients;
+mod proof_delay;
 mod proof_vectors;
 mod proofs;
 mod proofs_export;

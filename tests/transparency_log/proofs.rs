@@ -41,7 +41,7 @@ async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() 
     let saved = app.recorded_as_shown(&site, "v-1", "de").await;
     let early = app.ask_for_proof(&site, "v-1").await;
     early.refused(409, "not sealed yet");
-    assert_eq!(early.header("retry-after"), Some("10"));
+    assert_eq!(early.header("retry-after"), Some("3"));
     drop(held);
     let proof = app.proof(&site, "v-1").await;
     let Proof { json, .. } = &proof;

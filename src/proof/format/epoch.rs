@@ -1,7 +1,7 @@
 //! The Merkle tree behind an entry of choices. It consists of groups of 256 positions. The hash of a choice's
 //! leaf determines its group; its position there is random. All other positions hold dummy leaves, which look
 //! the same. So the path of a leaf reveals nothing about the others, and the number of groups reveals hardly
-//! anything about their number: up to 256 choices in ten seconds have trees of the same shape.
+//! anything about their number: up to 256 choices of an interval have trees of the same shape.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
