@@ -21,6 +21,8 @@ GOAL = 1000
 # Pending deliveries, and the pixels to which they belong: the deliveries of one pixel are sent one after the
 # other.
 BACKLOG, PIXELS = 10_000, 3
+# The bytes of a line in the log of arrivals: seconds with three digits after the point, and an id.
+SHORTEST_LINE = len("1700000000.000 evt_") + 32 + 1
 # Sites of different customers, each with an endpoint. The servers of some refuse connections, and those of others
 # accept them and never answer.
 ENDPOINTS, DEAD, SLOW = 1_000, 50, 50
@@ -57,9 +59,16 @@ class Receiver(Nginx):
         return {"WEBHOOK_RESOLVE": f"{HOST}=127.0.0.1:{self.port}",
                 "WEBHOOK_CA_FILE": str(self.authority)}
 
-    def arrivals(self):
-        """The arrival of each delivery, and its delay in seconds after the event: ids begin with their time."""
-        lines = (self.home / "arrivals.log").read_text().split("\n")[:-1]
+    def logged(self):
+        """The size of the log of arrivals in bytes."""
+        return (self.home / "arrivals.log").stat().st_size
+
+    def arrivals(self, before):
+        """The arrival of each delivery that was logged after this size, and its delay in seconds after the event: ids
+        begin with their time."""
+        with open(self.home / "arrivals.log", "rb") as log:
+            log.seek(before)
+            lines = log.read().decode().split("\n")[:-1]
         found = []
         for line in lines:
             came, name = line.split()
@@ -158,15 +167,16 @@ def copies(pixel, count):
 
 
 def arrived(receiver, before, count, seconds):
-    """Returns the deliveries since a time, once there are this many."""
+    """Returns the deliveries that were logged after this size, once there are this many."""
     deadline = time.monotonic() + seconds
-    while True:
-        found = receiver.arrivals()[before:]
-        if len(found) >= count:
-            return found
+    found = []
+    while len(found) < count:
         if time.monotonic() > deadline:
             raise SystemExit(f"{len(found)} of {count} deliveries have arrived")
         time.sleep(0.2)
+        if receiver.logged() - before >= count * SHORTEST_LINE:
+            found = receiver.arrivals(before)
+    return found
 
 
 def backlog(postgres, receiver, count=BACKLOG):
@@ -179,7 +189,7 @@ def backlog(postgres, receiver, count=BACKLOG):
     choose_once(service, load)
     for pixel in [load.pixel, *(pixel["pixel_id"] for pixel in made)]:
         load.sql(copies(pixel, count // PIXELS))
-    before = len(receiver.arrivals())
+    before = receiver.logged()
     pause(service, path, False)
     came = sorted(at for at, _ in arrived(receiver, before, count // PIXELS * PIXELS, 120))
     service.stop()
@@ -190,7 +200,7 @@ def latency(postgres, receiver):
     """Records choices on a schedule. Returns the rate, and the delay of each choice's delivery in milliseconds."""
     service, load = open_site(postgres, receiver, "latency")
     subscribe(service)
-    before = len(receiver.arrivals())
+    before = receiver.logged()
     rate = load.steady(service, RATE, 64)["per_second"]
     found = arrived(receiver, before, load.stored(), 60)
     service.stop()
@@ -232,7 +242,7 @@ class Endpoints:
         count = ENDPOINTS_RATE * ENDPOINTS_SECONDS
         chosen = [(number, choice(*self.sites[number], f"d-{visitor}"))
                   for visitor in range(count) for number in [random.randrange(ENDPOINTS)]]
-        before = len(self.receiver.arrivals())
+        before = self.receiver.logged()
         open_load(self.service, [request for _, request in chosen], ENDPOINTS_RATE)
         healthy = sum(number >= DEAD + SLOW for number, _ in chosen)
         return sorted(delay * 1000 for _, delay in arrived(self.receiver, before, healthy, 60))
@@ -240,7 +250,7 @@ class Endpoints:
     def rate(self):
         """Deliveries per second to healthy endpoints, when deliveries of all endpoints are pending."""
         self.service.stop()
-        before = len(self.receiver.arrivals())
+        before = self.receiver.logged()
         self.postgres.sql(self.DATABASE, f"""
             WITH first AS (SELECT DISTINCT ON (pixel_id) * FROM consent_receipts),
             copied AS (
