@@ -1,3 +1,4 @@
+pub mod batches;
 pub mod cache;
 pub mod changes;
 pub mod compression;

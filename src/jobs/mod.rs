@@ -182,7 +182,7 @@ fn maintain_log(
 
 /// Checks for due deliveries every second, and soon after this node has written one.
 fn deliver_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
-    let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
+    let (sender, wake) = (Sender::start(infra.clone()), infra.events.written.clone());
     periodic_or_notified(&infra.schedule, Duration::zero(), wake, end, move || {
         let sender = sender.clone();
         async move {

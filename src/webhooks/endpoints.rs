@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::endpoint::{Endpoint, EndpointView, EndpointWithSecret, PausedBecause};
 use super::format::{Format, SignatureKind};
 use super::input::{self, MAX_PIXELS, NewEndpoint, OfEndpoint, OnEndpoint};
+use super::secrets::open_secrets;
 use super::signing::SigningSecret;
 use super::store::endpoints as store;
 use crate::accounts::access::{AllSites, Caller};
@@ -20,7 +21,6 @@ use crate::error::{Error, Result};
 use crate::idempotency;
 use crate::infra::Infra;
 use crate::infra::changes::{Changes, Invalidation};
-use crate::infra::encryption::Encryptor;
 use crate::infra::events::EventSelector;
 use crate::pixels::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
@@ -150,7 +150,7 @@ impl Capability for ChangeWebhook {
         }
         store::update_endpoint(&mut transaction, &endpoint).await?;
         if endpoint.paused_at.is_none() && endpoint.failing_since.is_none() {
-            super::store::waiting::update_due_now(&mut transaction, endpoint_id, now).await?;
+            super::store::waiting::update_due_now(&mut transaction, &[endpoint_id], now).await?;
         }
         let (clock, changes) = (&infra.clock, &infra.changes);
         commit(clock, changes, transaction, &caller, ActivityKind::WebhookChanged, &endpoint)
@@ -252,21 +252,6 @@ pub async fn find(
 ) -> Result<Endpoint> {
     let found = store::find_endpoint(connection, caller.account_id(), endpoint_id).await?;
     found.filter(|endpoint| is_seen_by(endpoint, caller)).ok_or(Error::WebhookNotFound)
-}
-
-/// The current signing secrets; empty if the present secret cannot be decrypted.
-pub async fn open_secrets(
-    clock: &Clock,
-    encryptor: &Encryptor,
-    connection: &mut PgConnection,
-    endpoint_id: Uuid,
-) -> Result<Vec<SigningSecret>> {
-    let found = store::find_secrets(connection, endpoint_id, clock.now()).await?;
-    let open = |encrypted: &Vec<u8>| encryptor.decrypt(endpoint_id, encrypted);
-    let mut opened = found.encrypted.iter().map(open);
-    let Some(Some(present)) = opened.next() else { return Ok(Vec::new()) };
-    let secrets = [present].into_iter().chain(opened.flatten());
-    Ok(secrets.map(|bytes| SigningSecret::new(bytes, found.are_public)).collect())
 }
 
 /// The account's own endpoint, locked until the end of the transaction, together with its deliveries.

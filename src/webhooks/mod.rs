@@ -17,6 +17,7 @@ pub mod pausing;
 pub mod payload;
 pub mod re_encryption;
 pub mod replay;
+pub mod secrets;
 pub mod sending;
 pub mod signing;
 mod store;

@@ -1,16 +1,18 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::body::{self, TEST};
 use super::delivery::{DeliveryView, KEPT_DELIVERIES};
 use super::endpoint::PausedBecause;
-use super::endpoints::{find, open_secrets};
+use super::endpoints::find;
 use super::input::OfEndpoint;
 use super::pausing::pause;
+use super::secrets::open_secrets;
 use super::sending::attempt::{Target, attempt};
 use super::sending::bodies::Made;
 use super::sending::outcome::Attempted;
-use super::store::claims;
+use super::store::claims::{self, EndpointHealth};
 use super::store::deliveries::{self, Delivery};
 use super::store::waiting::{self, DueDelivery};
 use crate::accounts::access::{AllSites, Caller};
@@ -57,19 +59,18 @@ impl Capability for TestWebhook {
         let _slot = infra.fetch_slots.take(account_id.as_str())?;
         let target =
             Target::find(&infra.webhook_post, &endpoint.url, &endpoint.format, secrets).await?;
-        let event = test_event(infra.clock.now(), account_id);
+        let event = test_event(infra.clock.now(), account_id, endpoint_id);
         let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
         let attempted = attempt(&infra.clock, &target, event, Made::of(body)).await;
         infra.metrics.webhooks.count(attempted.result());
         let mut transaction = infra.pool.begin().await?;
         let delivery = delivery(&attempted);
         claims::lock(&mut transaction, endpoint_id).await?;
-        deliveries::insert_attempted(&mut transaction, endpoint_id, &attempted.due, &delivery)
-            .await?;
-        waiting::delete_settled(&mut transaction, endpoint_id, KEPT_DELIVERIES).await?;
+        deliveries::insert_attempted(&mut transaction, &attempted.due, &delivery).await?;
+        waiting::delete_settled(&mut transaction, &[endpoint_id], KEPT_DELIVERIES).await?;
         if attempted.is_delivered() && endpoint.failing_since.is_some() {
-            claims::update_health(&mut transaction, endpoint_id, None, 0, None).await?;
-            waiting::update_due_now(&mut transaction, endpoint_id, attempted.at).await?;
+            claims::update_health(&mut transaction, &[&EndpointHealth::good(endpoint_id)]).await?;
+            waiting::update_due_now(&mut transaction, &[endpoint_id], attempted.at).await?;
         }
         transaction.commit().await?;
         if attempted.says_gone() {
@@ -80,8 +81,9 @@ impl Capability for TestWebhook {
     }
 }
 
-fn test_event(now: DateTime<Utc>, account_id: &AccountId) -> DueDelivery {
+fn test_event(now: DateTime<Utc>, account_id: &AccountId, endpoint_id: Uuid) -> DueDelivery {
     DueDelivery {
+        endpoint_id,
         partition_key: account_id.to_string(),
         seq: 0,
         event_id: uuid_v7(now),

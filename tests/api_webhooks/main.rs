@@ -15,6 +15,7 @@ mod events;
 mod examples;
 mod failing_endpoints;
 mod filters;
+mod neighbours;
 mod node_failures;
 mod order;
 mod re_encryption;

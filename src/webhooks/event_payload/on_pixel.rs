@@ -27,12 +27,9 @@ pub async fn payloads_of(
     pixel_id: &PixelId,
     events: &[&StoredEvent],
 ) -> Result<Vec<Option<EventPayload>>> {
-    let pixel = {
-        let mut connection = infra.pool.acquire().await?;
-        find_any_pixel(&mut connection, pixel_id).await?
+    let Some(found) = Found::of(infra, pixel_id, events).await? else {
+        return Ok(events.iter().map(|_| None).collect());
     };
-    let Some(pixel) = pixel else { return Ok(events.iter().map(|_| None).collect()) };
-    let found = Found::of(infra, pixel, events).await?;
     let mut payloads = Vec::with_capacity(events.len());
     for event in events {
         let payload = found.contact_or_choice(event);
@@ -53,8 +50,12 @@ struct Found {
 }
 
 impl Found {
-    async fn of(infra: &Infra, pixel: Pixel, events: &[&StoredEvent]) -> Result<Self> {
-        let pixel_id = &pixel.pixel_id;
+    /// Reads what the events concern; `None` if the pixel is deleted.
+    async fn of(
+        infra: &Infra,
+        pixel_id: &PixelId,
+        events: &[&StoredEvent],
+    ) -> Result<Option<Self>> {
         let ids = |kinds: &[EventKind], id: fn(Subject) -> Option<i64>| {
             let events = events.iter().filter(|event| kinds.contains(&event.kind));
             events.filter_map(|event| id(event.subject())).collect::<Vec<_>>()
@@ -63,11 +64,9 @@ impl Found {
         let stored = ids(&[EventKind::ContactCreated, EventKind::ContactUpdated], contact_id);
         let withdrawn = ids(&[EventKind::ContactWithdrawn], contact_id);
         let choices = ids(&[EventKind::ChoiceRecorded], |subject| subject.seq);
-        let contacts = match stored.is_empty() {
-            true => Vec::new(),
-            false => list_readable(infra, pixel_id, &stored).await?,
-        };
         let mut connection = infra.pool.acquire().await?;
+        let found = find_any_pixel(&mut connection, pixel_id).await?;
+        let Some(pixel) = found else { return Ok(None) };
         let withdrawn = match withdrawn.is_empty() {
             true => Vec::new(),
             false => list_withdrawn_of(&mut connection, pixel_id, &withdrawn).await?,
@@ -76,13 +75,18 @@ impl Found {
             true => Vec::new(),
             false => list_receipts_at(&mut connection, pixel_id, &choices).await?,
         };
-        Ok(Self {
+        drop(connection);
+        let contacts = match stored.is_empty() {
+            true => Vec::new(),
+            false => list_readable(infra, pixel_id, &stored).await?,
+        };
+        Ok(Some(Self {
             url: format!("{}/v1/pixels/{pixel_id}", infra.base_url()),
             contacts: contacts.into_iter().map(|contact| (contact.id, contact)).collect(),
             withdrawn: withdrawn.into_iter().map(|contact| (contact.id, contact)).collect(),
             choices: choices.into_iter().map(|choice| (choice.seq, choice)).collect(),
             pixel,
-        })
+        }))
     }
 
     fn contact_or_choice(&self, event: &StoredEvent) -> Option<EventPayload> {

@@ -1,9 +1,10 @@
 use std::time::Duration as RealTime;
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use super::pauses::{self, MANY_FAILURES, RETRY_PERIOD};
-use crate::webhooks::store::claims::ClaimedEndpoint;
+use crate::webhooks::store::claims::{ClaimedEndpoint, EndpointHealth};
 
 /// Concurrent posts: two at first and while slow, one more per fast success, one while failing.
 const FIRST_WINDOW: usize = 2;
@@ -12,22 +13,17 @@ const LARGEST_WINDOW: usize = 16;
 const SOON: RealTime = RealTime::from_secs(1);
 
 pub struct Health {
+    endpoint_id: Uuid,
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
     window: usize,
 }
 
-#[derive(Clone, Copy)]
-pub struct KnownHealth {
-    pub failing_since: Option<DateTime<Utc>>,
-    pub failures: i32,
-    pub retry_at: Option<DateTime<Utc>>,
-}
-
 impl Health {
     pub fn of(endpoint: &ClaimedEndpoint) -> Self {
         let window = if endpoint.failures == 0 { FIRST_WINDOW } else { 1 };
-        Self { failing_since: endpoint.failing_since, failures: endpoint.failures, window }
+        let ClaimedEndpoint { endpoint_id, failing_since, failures, .. } = *endpoint;
+        Self { endpoint_id, failing_since, failures, window }
     }
 
     /// Records a success; returns whether the endpoint had seemed down, so that deliveries were postponed.
@@ -53,9 +49,10 @@ impl Health {
         self.failures >= MANY_FAILURES
     }
 
-    pub fn known_at(&self, now: DateTime<Utc>) -> KnownHealth {
-        let Self { failing_since, failures, .. } = *self;
-        KnownHealth { failing_since, failures, retry_at: pauses::next_round(now, failures) }
+    pub fn stored_at(&self, now: DateTime<Utc>) -> EndpointHealth {
+        let Self { endpoint_id, failing_since, failures, .. } = *self;
+        let retry_at = pauses::next_round(now, failures);
+        EndpointHealth { endpoint_id, failing_since, failures, retry_at }
     }
 
     pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
@@ -65,8 +62,6 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
     use crate::types::ids::AccountId;
 
@@ -79,6 +74,9 @@ mod tests {
             format: "standard".to_owned(),
             failing_since: None,
             failures: 0,
+            secret: Vec::new(),
+            previous_secret: None,
+            has_public_key: false,
         });
         assert_eq!(health.window(), FIRST_WINDOW);
         for _ in 0..20 {

@@ -3,6 +3,7 @@
 //! claims lapse after [`sender::CLAIM`]; deliveries that arrived unrecorded are then repeated under
 //! the same id. Round trips to the database are batched: deliveries are read in batches, bodies are
 //! built ahead ([`bodies`]), and results are stored by one commit every few milliseconds (`result_writer`).
+//! Runs for different endpoints share reads and commits (`shared`).
 
 pub mod attempt;
 pub mod bodies;
@@ -13,4 +14,5 @@ pub mod pauses;
 mod pixel_queues;
 mod result_writer;
 pub mod sender;
+mod shared;
 mod worker;

@@ -4,10 +4,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::bodies::Made;
+use crate::infra::events::EventKind;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// The maximum age of a body when its post starts, because disclosure is evaluated for every attempt.
-const FRESH: Duration = Duration::from_millis(100);
+/// The maximum age of a body when its post starts, because what may be disclosed is evaluated for every attempt. It
+/// changes most often for contacts.
+const FRESH: Duration = Duration::from_secs(1);
+const FRESH_CONTACT: Duration = Duration::from_millis(100);
 /// Bodies built ahead: more while all of them are used, fewer while some become stale.
 const FIRST_AHEAD: usize = 8;
 const MOST_AHEAD: usize = 128;
@@ -34,7 +37,11 @@ struct Waiting {
 
 impl Waiting {
     fn is_fresh(&self, now: Instant) -> bool {
-        self.made.as_ref().is_some_and(|(at, _)| now < *at + FRESH)
+        let fresh = match EventKind::parse(&self.due.kind) {
+            Some(EventKind::ContactCreated | EventKind::ContactUpdated) => FRESH_CONTACT,
+            _ => FRESH,
+        };
+        self.made.as_ref().is_some_and(|(at, _)| now < *at + fresh)
     }
 }
 
@@ -141,10 +148,11 @@ mod tests {
 
     fn delivery(partition_key: &str, seq: i64) -> DueDelivery {
         DueDelivery {
+            endpoint_id: Uuid::nil(),
             partition_key: partition_key.to_owned(),
             seq,
             event_id: Uuid::nil(),
-            kind: "test".to_owned(),
+            kind: "contact.created".to_owned(),
             subject: json!({}),
             occurred_at: DateTime::UNIX_EPOCH,
             attempts: 0,
@@ -204,9 +212,9 @@ mod tests {
         }
         assert!(!pixel_queues.is_made(now));
         assert_eq!(make(&mut pixel_queues, now).len(), 4 * FIRST_AHEAD, "all were used");
-        let later = now + FRESH;
+        let later = now + FRESH_CONTACT;
         assert!(!pixel_queues.is_made(later));
         assert_eq!(make(&mut pixel_queues, later)[..1], [16], "the one that is next");
-        assert_eq!(make(&mut pixel_queues, later + FRESH).len(), 1);
+        assert_eq!(make(&mut pixel_queues, later + FRESH_CONTACT).len(), 1);
     }
 }

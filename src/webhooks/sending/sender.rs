@@ -8,7 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use super::shared::SharedAccess;
 use crate::infra::Infra;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::fetch::post::Destination;
 
 /// Duration of a claim on an endpoint unless extended: longer than a post takes.
 pub const CLAIM: Duration = Duration::seconds(30);
@@ -23,6 +26,9 @@ const MAX_RATE: u32 = 1_000;
 /// Concurrent endpoints of a node, so that a single node does not claim them all.
 const MAX_ENDPOINTS: usize = 1_000;
 
+/// Time for which a server is not resolved and checked again.
+const FOUND_FOR: RealTime = RealTime::from_secs(5);
+
 /// The time that this number of deliveries to an endpoint takes at the maximum rate.
 pub fn least_duration(deliveries: usize) -> RealTime {
     RealTime::from_secs(deliveries as u64) / MAX_RATE
@@ -31,18 +37,23 @@ pub fn least_duration(deliveries: usize) -> RealTime {
 #[derive(Clone)]
 pub struct Sender {
     pub infra: Infra,
+    pub shared: SharedAccess,
     pub permits: Arc<Semaphore>,
     slow_permits: Arc<Semaphore>,
+    /// The checked servers of endpoints at their addresses, with connections that are open for the next delivery.
+    pub destinations: Cache<(Uuid, String), Destination>,
     /// Endpoints that this node sends to. Claims alone do not suffice: they lapse too early if the clock jumps ahead.
     busy: Arc<Mutex<HashSet<Uuid>>>,
 }
 
 impl Sender {
-    pub fn new(infra: Infra) -> Self {
+    pub fn start(infra: Infra) -> Self {
         Self {
+            shared: SharedAccess::start(&infra),
             infra,
             permits: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             slow_permits: Arc::new(Semaphore::new(MAX_SLOW)),
+            destinations: Cache::new(Bounds::entries(MAX_ENDPOINTS as u64, Some(FOUND_FOR))),
             busy: Arc::default(),
         }
     }

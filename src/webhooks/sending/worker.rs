@@ -13,24 +13,20 @@ use super::outcome::Attempted;
 use super::pixel_queues::PixelQueues;
 use super::result_writer::{Ended, ResultWriter};
 use super::sender::{CLAIM, Sender, least_duration};
+use super::shared::Tidied;
 use crate::error::{Error, Result};
 use crate::infra::changes::{Topic, Version};
-use crate::infra::fetch::post::Destination;
-use crate::webhooks::body::known_kinds;
-use crate::webhooks::delivery::KEPT_DELIVERIES;
 use crate::webhooks::endpoint::PausedBecause;
-use crate::webhooks::endpoints::open_secrets;
 use crate::webhooks::pausing::pause;
+use crate::webhooks::secrets::decrypted;
 use crate::webhooks::signing::SigningSecret;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
-use crate::webhooks::store::waiting::{self, DueDelivery};
+use crate::webhooks::store::waiting::DueDelivery;
 
-const BATCH: i64 = 500;
 /// Number of handled deliveries above which those that are no longer listed are deleted.
 const MOST_UNTIDIED: usize = 250;
 const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
 const CHECK_INTERVAL: RealTime = RealTime::from_secs(5);
-const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
 /// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_version` is
 /// the version of the changes at which the endpoint was read.
@@ -48,14 +44,13 @@ pub async fn serve(
         health,
         known_version,
         claimed_at: Instant::now(),
-        found: None,
         because: None,
         untidied: 0,
     };
     let ended = match run.send_all().await {
         // The error would persist, so the claim is left to lapse. A database that was unavailable is back.
         Err(error) if !matches!(error, Error::DatabaseUnavailable) => Err(error),
-        ended => run.finish().await.and(ended),
+        ended => run.tidy(Some(claim)).await.and(ended),
     };
     if let Err(error) = ended
         && !sender.infra.shutdown.has_begun()
@@ -71,7 +66,6 @@ struct DeliveryRun<'a> {
     health: Health,
     known_version: Version,
     claimed_at: Instant,
-    found: Option<(String, Instant, Destination)>,
     because: Option<PausedBecause>,
     untidied: usize,
 }
@@ -80,16 +74,13 @@ impl DeliveryRun<'_> {
     async fn send_all(&mut self) -> Result<()> {
         let infra = &self.sender.infra;
         while !infra.shutdown.has_begun() {
-            let now = infra.clock.now();
-            let mut connection = infra.pool.acquire().await?;
-            let (id, kinds) = (self.endpoint.endpoint_id, known_kinds());
-            let due = waiting::list_due(&mut connection, id, &kinds, now, BATCH).await?;
+            let endpoint_id = self.endpoint.endpoint_id;
+            let due = self.sender.shared.due.request(endpoint_id).await?;
             if due.is_empty() {
                 return Ok(());
             }
             let secrets =
-                open_secrets(&infra.clock, &infra.webhook_encryptor, &mut connection, id).await?;
-            drop(connection);
+                decrypted(&infra.webhook_encryptor, endpoint_id, &self.endpoint.secrets());
             if secrets.is_empty() {
                 return self.pause(PausedBecause::SecretLost).await;
             }
@@ -108,7 +99,7 @@ impl DeliveryRun<'_> {
                 return Ok(());
             }
             if self.untidied > MOST_UNTIDIED {
-                self.tidy().await?;
+                self.tidy(None).await?;
             }
         }
         Ok(())
@@ -119,23 +110,22 @@ impl DeliveryRun<'_> {
         pause(&self.sender.infra, account_id, *endpoint_id, because).await
     }
 
-    async fn target(&mut self, secrets: Vec<SigningSecret>) -> Result<Target> {
-        let ClaimedEndpoint { url, format, .. } = &self.endpoint;
-        if let Some((known, since, destination)) = &self.found
-            && known == url
-            && since.elapsed() < FOUND_FOR
-        {
-            return Target::at(Ok(destination.clone()), format, secrets);
+    async fn target(&self, secrets: Vec<SigningSecret>) -> Result<Target> {
+        let ClaimedEndpoint { endpoint_id, url, format, .. } = &self.endpoint;
+        let (known, key) = (&self.sender.destinations, (*endpoint_id, url.clone()));
+        if let Some(destination) = known.get(&key).await {
+            return Target::at(Ok(destination), format, secrets);
         }
         let target = Target::find(&self.sender.infra.webhook_post, url, format, secrets).await?;
-        let destination = target.destination.clone().ok();
-        self.found = destination.map(|found| (url.clone(), Instant::now(), found));
+        if let Ok(destination) = &target.destination {
+            known.insert(key, destination.clone()).await;
+        }
         Ok(target)
     }
 
     /// Sends a batch; `false` if nothing more may be sent now.
     async fn send(&mut self, target: &Arc<Target>, due: Vec<DueDelivery>) -> Result<bool> {
-        let results = ResultWriter::start(&self.sender.infra, self.endpoint.endpoint_id);
+        let results = ResultWriter::start(self.sender, self.endpoint.endpoint_id);
         let mut under_way = JoinSet::new();
         let sent = self.send_queues(target, PixelQueues::new(due), &mut under_way, &results).await;
         // This runs after an error too: posts in flight are not cancelled, and their results are stored.
@@ -235,7 +225,7 @@ impl DeliveryRun<'_> {
         }
         let now = infra.clock.now();
         let is_changed = failures != self.health.failures || has_recovered;
-        let health = is_changed.then(|| self.health.known_at(now));
+        let health = is_changed.then(|| self.health.stored_at(now));
         if done.iter().any(Attempted::says_gone) {
             self.because = Some(PausedBecause::Gone);
         } else if self.health.is_given_up(now) {
@@ -254,31 +244,20 @@ impl DeliveryRun<'_> {
     /// Extends the claim; `false` if this run has lost it.
     async fn extend(&mut self) -> Result<bool> {
         let infra = &self.sender.infra;
-        let (until, known_version) = (infra.clock.now() + CLAIM, infra.changes.version());
+        let (now, known_version) = (infra.clock.now(), infra.changes.version());
         let mut connection = infra.pool.acquire().await?;
-        let id = self.endpoint.endpoint_id;
-        let Some(extended) = claims::extend(&mut connection, id, self.claim, until).await? else {
-            return Ok(false);
-        };
+        let (id, until) = (self.endpoint.endpoint_id, now + CLAIM);
+        let extended = claims::extend(&mut connection, id, self.claim, now, until).await?;
+        let Some(extended) = extended else { return Ok(false) };
         (self.endpoint, self.known_version, self.claimed_at) =
             (extended, known_version, Instant::now());
         Ok(true)
     }
 
-    async fn tidy(&mut self) -> Result<()> {
+    async fn tidy(&mut self, released: Option<Uuid>) -> Result<()> {
         self.untidied = 0;
-        let mut transaction = self.sender.infra.pool.begin().await?;
-        let id = self.endpoint.endpoint_id;
-        claims::lock(&mut transaction, id).await?;
-        waiting::delete_settled(&mut transaction, id, KEPT_DELIVERIES).await?;
-        transaction.commit().await?;
-        Ok(())
-    }
-
-    async fn finish(&mut self) -> Result<()> {
-        self.tidy().await?;
-        let mut connection = self.sender.infra.pool.acquire().await?;
-        claims::release(&mut connection, self.endpoint.endpoint_id, self.claim).await
+        let endpoint_id = self.endpoint.endpoint_id;
+        self.sender.shared.tidying.request(Tidied { endpoint_id, released }).await
     }
 }
 

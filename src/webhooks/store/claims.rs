@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
+use super::endpoints::EncryptedSecrets;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -13,6 +14,34 @@ pub struct ClaimedEndpoint {
     pub format: String,
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
+    pub secret: Vec<u8>,
+    pub previous_secret: Option<Vec<u8>>,
+    pub has_public_key: bool,
+}
+
+impl ClaimedEndpoint {
+    pub fn secrets(&self) -> EncryptedSecrets {
+        EncryptedSecrets {
+            present: self.secret.clone(),
+            previous: self.previous_secret.clone(),
+            are_public: self.has_public_key,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct EndpointHealth {
+    pub endpoint_id: Uuid,
+    pub failing_since: Option<DateTime<Utc>>,
+    pub failures: i32,
+    pub retry_at: Option<DateTime<Utc>>,
+}
+
+impl EndpointHealth {
+    /// The health of an endpoint that has just answered.
+    pub fn good(endpoint_id: Uuid) -> Self {
+        Self { endpoint_id, failing_since: None, failures: 0, retry_at: None }
+    }
 }
 
 /// Unclaimed endpoints that may be sent to now, except the given ones.
@@ -51,7 +80,9 @@ pub async fn claim(
              WHERE endpoint_id = ANY($1) AND paused_at IS NULL
                  AND (claimed_until IS NULL OR claimed_until <= $3)
              FOR UPDATE SKIP LOCKED)
-         RETURNING endpoint_id, account_id, url, format, failing_since, failures",
+         RETURNING endpoint_id, account_id, url, format, failing_since, failures, secret,
+             CASE WHEN previous_until > $3 THEN previous_secret END AS previous_secret,
+             public_key IS NOT NULL AS \"has_public_key!\"",
         endpoint_ids,
         claim,
         now,
@@ -67,15 +98,19 @@ pub async fn extend(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     claim: Uuid,
+    now: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> Result<Option<ClaimedEndpoint>> {
     let claimed = query_as!(
         ClaimedEndpoint,
-        "UPDATE webhook_endpoints SET claimed_until = $3
+        "UPDATE webhook_endpoints SET claimed_until = $4
          WHERE endpoint_id = $1 AND claimed_by = $2 AND paused_at IS NULL
-         RETURNING endpoint_id, account_id, url, format, failing_since, failures",
+         RETURNING endpoint_id, account_id, url, format, failing_since, failures, secret,
+             CASE WHEN previous_until > $3 THEN previous_secret END AS previous_secret,
+             public_key IS NOT NULL AS \"has_public_key!\"",
         endpoint_id,
         claim,
+        now,
         until,
     )
     .fetch_optional(connection)
@@ -83,12 +118,18 @@ pub async fn extend(
     Ok(claimed)
 }
 
-pub async fn release(connection: &mut PgConnection, endpoint_id: Uuid, claim: Uuid) -> Result<()> {
+/// Releases claims, each given by its endpoint and its claim.
+pub async fn release(
+    connection: &mut PgConnection,
+    endpoint_ids: &[Uuid],
+    claims: &[Uuid],
+) -> Result<()> {
     query!(
-        "UPDATE webhook_endpoints SET claimed_by = NULL, claimed_until = NULL
-         WHERE endpoint_id = $1 AND claimed_by = $2",
-        endpoint_id,
-        claim,
+        "UPDATE webhook_endpoints AS endpoint SET claimed_by = NULL, claimed_until = NULL
+         FROM unnest($1::uuid[], $2::uuid[]) AS ended (endpoint_id, claim)
+         WHERE endpoint.endpoint_id = ended.endpoint_id AND endpoint.claimed_by = ended.claim",
+        endpoint_ids,
+        claims,
     )
     .execute(connection)
     .await?;
@@ -104,20 +145,37 @@ pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()
     Ok(())
 }
 
+/// Like [`lock`] for several endpoints, but without waiting. Returns the ones that it has locked.
+pub async fn lock_free(connection: &mut PgConnection, endpoint_ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let locked = query_scalar!(
+        "SELECT endpoint_id FROM webhook_endpoints WHERE endpoint_id = ANY($1)
+         FOR UPDATE SKIP LOCKED",
+        endpoint_ids,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(locked)
+}
+
 pub async fn update_health(
     connection: &mut PgConnection,
-    endpoint_id: Uuid,
-    failing_since: Option<DateTime<Utc>>,
-    failures: i32,
-    retry_at: Option<DateTime<Utc>>,
+    health: &[&EndpointHealth],
 ) -> Result<()> {
+    let endpoint_ids = health.iter().map(|health| health.endpoint_id).collect::<Vec<_>>();
+    let failing_since = health.iter().map(|health| health.failing_since).collect::<Vec<_>>();
+    let failures = health.iter().map(|health| health.failures).collect::<Vec<_>>();
+    let retry_at = health.iter().map(|health| health.retry_at).collect::<Vec<_>>();
     query!(
-        "UPDATE webhook_endpoints SET failing_since = $2, failures = $3, retry_at = $4
-         WHERE endpoint_id = $1",
-        endpoint_id,
-        failing_since,
-        failures,
-        retry_at,
+        "UPDATE webhook_endpoints AS endpoint
+         SET failing_since = known.failing_since, failures = known.failures,
+             retry_at = known.retry_at
+         FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[])
+             AS known (endpoint_id, failing_since, failures, retry_at)
+         WHERE endpoint.endpoint_id = known.endpoint_id",
+        &endpoint_ids,
+        &failing_since as &[Option<DateTime<Utc>>],
+        &failures,
+        &retry_at as &[Option<DateTime<Utc>>],
     )
     .execute(connection)
     .await?;

@@ -103,7 +103,6 @@ pub async fn update_replayed_since(
 /// Inserts an event that was already sent, so that it is listed among the latest.
 pub async fn insert_attempted(
     connection: &mut PgConnection,
-    endpoint_id: Uuid,
     due: &DueDelivery,
     delivery: &Delivery,
 ) -> Result<()> {
@@ -112,7 +111,7 @@ pub async fn insert_attempted(
              attempts, attempted_at, delivered_at, status, answer, failure)
          VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)",
         due.partition_key,
-        endpoint_id,
+        due.endpoint_id,
         due.event_id,
         due.kind,
         due.subject,
@@ -143,8 +142,8 @@ pub async fn find_attempted(
 ) -> Result<Option<DueDelivery>> {
     let delivery = query_as!(
         DueDelivery,
-        "SELECT pixel_id AS partition_key, seq, event_id, kind, subject, occurred_at, attempts,
-             failing_since
+        "SELECT endpoint_id, pixel_id AS partition_key, seq, event_id, kind, subject, occurred_at,
+             attempts, failing_since
          FROM webhook_deliveries
          WHERE endpoint_id = $1 AND event_id = $2 AND attempted_at IS NOT NULL",
         endpoint_id,

@@ -160,10 +160,10 @@ pub async fn update_secret(
 }
 
 /// The encrypted secrets that sign now.
-#[derive(Default)]
 pub struct EncryptedSecrets {
-    /// The present one, and the previous one while it is valid.
-    pub encrypted: Vec<Vec<u8>>,
+    pub present: Vec<u8>,
+    /// The previous one, while it is valid.
+    pub previous: Option<Vec<u8>>,
     /// Whether they sign with Ed25519 too.
     pub are_public: bool,
 }
@@ -172,19 +172,18 @@ pub async fn find_secrets(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
     now: DateTime<Utc>,
-) -> Result<EncryptedSecrets> {
-    let row = query!(
-        "SELECT secret, public_key IS NOT NULL AS \"are_public!\", CASE WHEN previous_until > $2 THEN previous_secret END AS previous
+) -> Result<Option<EncryptedSecrets>> {
+    let secrets = query_as!(
+        EncryptedSecrets,
+        "SELECT secret AS present, public_key IS NOT NULL AS \"are_public!\",
+             CASE WHEN previous_until > $2 THEN previous_secret END AS previous
          FROM webhook_endpoints WHERE endpoint_id = $1",
         endpoint_id,
         now,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(row.map_or_else(EncryptedSecrets::default, |row| EncryptedSecrets {
-        encrypted: [row.secret].into_iter().chain(row.previous).collect(),
-        are_public: row.are_public,
-    }))
+    Ok(secrets)
 }
 
 pub async fn delete_endpoint(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {

@@ -4,10 +4,10 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::infra::events::delete_events_at;
 
 #[derive(Clone)]
 pub struct DueDelivery {
+    pub endpoint_id: Uuid,
     /// The pixel, or the account for an event of the whole account.
     pub partition_key: String,
     pub seq: i64,
@@ -37,8 +37,11 @@ pub async fn list_with_due(
     now: DateTime<Utc>,
 ) -> Result<Vec<Uuid>> {
     let ids = query_scalar!(
-        "SELECT DISTINCT endpoint_id FROM webhook_deliveries
-         WHERE endpoint_id = ANY($1) AND next_attempt_at <= $3 AND kind = ANY($2)",
+        "SELECT endpoint_id AS \"endpoint_id!\" FROM unnest($1::uuid[]) AS free (endpoint_id)
+         WHERE EXISTS (
+             SELECT FROM webhook_deliveries AS delivery
+             WHERE delivery.endpoint_id = free.endpoint_id AND next_attempt_at <= $3
+                 AND kind = ANY($2))",
         endpoint_ids,
         kinds,
         now,
@@ -48,22 +51,26 @@ pub async fn list_with_due(
     Ok(ids)
 }
 
-/// The due deliveries of an endpoint, of the kinds that this version knows, in the order of events.
+/// The due deliveries of endpoints, of the kinds that this version knows: at most this number for each
+/// endpoint, in the order of events.
 pub async fn list_due(
     connection: &mut PgConnection,
-    endpoint_id: Uuid,
+    endpoint_ids: &[Uuid],
     kinds: &[String],
     now: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<DueDelivery>> {
     let due = query_as!(
         DueDelivery,
-        "SELECT pixel_id AS partition_key, seq, event_id, kind, subject, occurred_at, attempts,
-             failing_since
-         FROM webhook_deliveries
-         WHERE endpoint_id = $1 AND next_attempt_at <= $3 AND kind = ANY($2)
-         ORDER BY seq LIMIT $4",
-        endpoint_id,
+        "SELECT due.endpoint_id, pixel_id AS partition_key, seq, event_id, kind, subject,
+             occurred_at, attempts, failing_since
+         FROM unnest($1::uuid[]) AS claimed (endpoint_id), LATERAL (
+             SELECT * FROM webhook_deliveries AS delivery
+             WHERE delivery.endpoint_id = claimed.endpoint_id AND next_attempt_at <= $3
+                 AND kind = ANY($2)
+             ORDER BY seq LIMIT $4) AS due
+         ORDER BY seq",
+        endpoint_ids,
         kinds,
         now,
         limit,
@@ -74,7 +81,7 @@ pub async fn list_due(
 }
 
 /// Stores the results of attempts, except for deliveries that have meanwhile arrived by another attempt.
-pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) -> Result<()> {
+pub async fn update_settled(connection: &mut PgConnection, settled: &[&Settled]) -> Result<()> {
     let partition_keys = settled.iter().map(|one| one.partition_key.as_str()).collect::<Vec<_>>();
     let seqs = settled.iter().map(|one| one.seq).collect::<Vec<_>>();
     let times = settled.iter().map(|one| one.attempted_at).collect::<Vec<_>>();
@@ -111,27 +118,17 @@ pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) 
     Ok(())
 }
 
-pub async fn delete_deliveries(
-    connection: &mut PgConnection,
-    deliveries: &[&DueDelivery],
-) -> Result<()> {
-    let partition_keys =
-        deliveries.iter().map(|one| one.partition_key.as_str()).collect::<Vec<_>>();
-    let seqs = deliveries.iter().map(|one| one.seq).collect::<Vec<_>>();
-    delete_events_at(connection, &partition_keys, &seqs).await
-}
-
-/// Makes all failed deliveries due at once, because the endpoint responds again. Unattempted events
+/// Makes all failed deliveries due at once, because the endpoints respond again. Unattempted events
 /// are skipped: they are deferred for another reason.
 pub async fn update_due_now(
     connection: &mut PgConnection,
-    endpoint_id: Uuid,
+    endpoint_ids: &[Uuid],
     now: DateTime<Utc>,
 ) -> Result<()> {
     query!(
         "UPDATE webhook_deliveries SET next_attempt_at = $2
-         WHERE endpoint_id = $1 AND next_attempt_at > $2 AND attempts > 0",
-        endpoint_id,
+         WHERE endpoint_id = ANY($1) AND next_attempt_at > $2 AND attempts > 0",
+        endpoint_ids,
         now,
     )
     .execute(connection)
@@ -139,21 +136,21 @@ pub async fn update_due_now(
     Ok(())
 }
 
-/// Deletes deliveries to an endpoint that are not retried, except the latest of all attempted ones.
+/// Deletes deliveries to endpoints that are not retried, except the latest of all attempted ones of each endpoint.
 pub async fn delete_settled(
     connection: &mut PgConnection,
-    endpoint_id: Uuid,
+    endpoint_ids: &[Uuid],
     kept: i64,
 ) -> Result<()> {
     query!(
-        "DELETE FROM webhook_deliveries
-         WHERE endpoint_id = $1 AND next_attempt_at IS NULL
-             AND attempted_at < (
-                 SELECT min(attempted_at) FROM (
-                     SELECT attempted_at FROM webhook_deliveries
-                     WHERE endpoint_id = $1 AND attempted_at IS NOT NULL
-                     ORDER BY attempted_at DESC LIMIT $2) AS kept)",
-        endpoint_id,
+        "DELETE FROM webhook_deliveries AS delivery
+         USING unnest($1::uuid[]) AS tidied (endpoint_id), LATERAL (
+             SELECT pixel_id, seq, next_attempt_at FROM webhook_deliveries AS attempted
+             WHERE attempted.endpoint_id = tidied.endpoint_id AND attempted_at IS NOT NULL
+             ORDER BY attempted_at DESC OFFSET $2) AS former
+         WHERE delivery.pixel_id = former.pixel_id AND delivery.seq = former.seq
+             AND former.next_attempt_at IS NULL",
+        endpoint_ids,
         kept,
     )
     .execute(connection)
