@@ -1,8 +1,11 @@
 //! Concurrent requests to the database that share round trips and commits. While a batch is handled, the
 //! requests that arrive form the next one; there is no further delay, so a single request is handled at once.
 
+use std::any::type_name;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::supervise::supervise;
@@ -70,14 +73,19 @@ async fn handle_batches<B: Batch>(batch: Arc<B>, tasks: Arc<Mutex<mpsc::Receiver
     while tasks.lock().await.recv_many(&mut taken, B::MOST).await > 0 {
         let (requests, replies): (Vec<_>, Vec<_>) =
             taken.drain(..).map(|Task { request, reply }| (request, reply)).unzip();
-        // After an error each request is handled alone, so that the one that causes it fails by itself.
-        let results = match batch.together(&requests).await {
-            Ok(results) => results,
-            Err(error) => {
-                tracing::warn!(?error, requests = requests.len(), "a batch failed");
-                requests.iter().map(|_| None).collect()
-            }
-        };
+        // After an error or a panic each request is handled alone, so that the one that causes it fails by itself.
+        let handled = AssertUnwindSafe(batch.together(&requests)).catch_unwind().await;
+        let handled = handled.map_err(|_| Error::internal("it panicked")).flatten();
+        let results = handled.unwrap_or_else(|error| {
+            let (kind, requests) = (type_name::<B>(), requests.len());
+            tracing::warn!(
+                ?error,
+                kind,
+                requests,
+                "a batch failed: its requests are handled alone"
+            );
+            (0..requests).map(|_| None).collect()
+        });
         for ((request, reply), result) in requests.into_iter().zip(replies).zip(results) {
             match result {
                 // The caller may have given up.

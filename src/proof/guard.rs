@@ -91,11 +91,15 @@ impl Guard {
         }
     }
 
-    /// The time since this node first saw this note; `None` if that is unknown, or a later one was seen.
+    /// The time since this node first saw this note, zero if it has not seen it yet; `None` if it found the note at its
+    /// start, or has not seen any.
     pub fn age(&self, note: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
         let last = locked(&self.last);
-        let (_, seen_at) = last.as_ref().filter(|(known, _)| known == note)?;
-        seen_at.map(|seen_at| now - seen_at)
+        let (known, seen_at) = last.as_ref()?;
+        match known == note {
+            true => seen_at.map(|seen_at| now - seen_at),
+            false => Some(TimeDelta::zero()),
+        }
     }
 
     pub fn forget_shown(&self) {
@@ -233,12 +237,13 @@ mod tests {
     fn the_age_of_a_state_counts_from_when_it_was_first_seen() {
         let guard = Guard::new(None);
         let at = |seconds| DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+        assert_eq!(guard.age("one", at(0)), None, "nothing was seen");
         guard.record_signed("one", at(0));
         assert_eq!(guard.age("one", at(3)), None, "it was found at the start");
+        assert_eq!(guard.age("two", at(3)), Some(TimeDelta::zero()), "it is newer");
         guard.record_signed("two", at(4));
         guard.record_signed("two", at(5));
         assert_eq!(guard.age("two", at(7)), Some(TimeDelta::seconds(3)));
-        assert_eq!(guard.age("one", at(7)), None);
     }
 
     #[tokio::test]

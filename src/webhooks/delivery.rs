@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::endpoints::find;
 use super::input::{OfEndpoint, webhook_id};
 use super::store::deliveries::{self as store, Delivery};
+use super::store::waiting::KEPT_DELIVERIES;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
@@ -16,7 +17,6 @@ use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
 
-pub const KEPT_DELIVERIES: i64 = 50;
 const MOST_COUNTED: i64 = 10_000;
 
 text_enum! {

@@ -11,6 +11,7 @@ pub mod endpoints;
 pub mod event_payload;
 pub mod format;
 pub mod input;
+pub mod kinds;
 pub mod listing;
 pub mod paused_mail;
 pub mod pausing;

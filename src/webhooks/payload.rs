@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::body;
 use super::format::Format;
+use super::kinds::known_kinds;
 use super::store::deliveries;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -18,7 +19,7 @@ pub async fn of(
     let mut connection = infra.pool.acquire().await?;
     let found = deliveries::find_attempted(&mut connection, endpoint_id, event_id).await?;
     drop(connection);
-    let Some(due) = found.filter(|due| body::known_kinds().contains(&due.kind)) else {
+    let Some(due) = found.filter(|due| known_kinds().contains(&due.kind)) else {
         return Ok(None);
     };
     Ok(body::of(infra, format, &[&due]).await?.pop().flatten())

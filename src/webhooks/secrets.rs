@@ -4,7 +4,8 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::signing::SigningSecret;
-use super::store::endpoints::{EncryptedSecrets, find_secrets};
+use super::store::encrypted::EncryptedSecrets;
+use super::store::endpoints::find_secrets;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::encryption::Encryptor;

@@ -55,6 +55,11 @@ async fn for_a_day_after_a_change_both_secrets_verify() {
     hooks.arrived(A, 1).await;
     let seen = hooks.sent(A).remove(0);
     assert!(verifies(&made["secret"], &seen) && verifies(&rotated["secret"], &seen));
+    // A run reads the secrets with its claim.
+    let claimed = "SELECT EXISTS (SELECT FROM webhook_endpoints WHERE claimed_by IS NOT NULL)";
+    let is_claimed =
+        async || sqlx::query_scalar::<_, bool>(claimed).fetch_one(&hooks.app.pool).await;
+    wait_until("the run has ended", async || !is_claimed().await.unwrap()).await;
     sqlx::query("UPDATE webhook_endpoints SET previous_until = created_at")
         .execute(&hooks.app.pool)
         .await

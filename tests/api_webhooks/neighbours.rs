@@ -20,6 +20,15 @@ const ENDPOINTS: usize = 5;
 
 #[tokio::test]
 async fn endpoints_whose_rows_are_locked_delay_no_other_and_lose_no_result() {
+    delay_no_other("SELECT FROM webhook_endpoints WHERE endpoint_id = ANY($1) FOR UPDATE").await;
+}
+
+#[tokio::test]
+async fn endpoints_whose_deliveries_are_locked_delay_no_other_and_lose_no_result() {
+    delay_no_other("SELECT FROM webhook_deliveries WHERE endpoint_id = ANY($1) FOR UPDATE").await;
+}
+
+async fn delay_no_other(locking: &'static str) {
     let hooks = Hooks::start().await;
     let mut ids = Vec::new();
     for (number, page) in LOCKED.into_iter().enumerate() {
@@ -34,17 +43,13 @@ async fn endpoints_whose_rows_are_locked_delay_no_other_and_lose_no_result() {
         hooks.arrived(page, 1).await;
     }
     let mut lock = hooks.infra.pool.begin().await.unwrap();
-    sqlx::query("SELECT FROM webhook_endpoints WHERE endpoint_id = ANY($1) FOR UPDATE")
-        .bind(&ids)
-        .execute(&mut *lock)
-        .await
-        .unwrap();
+    sqlx::query(locking).bind(&ids).execute(&mut *lock).await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     hooks.happen(1).await;
     hooks.arrived(FREE, 2).await;
     hooks.settled(&free["endpoint_id"]).await;
     for id in &ids {
-        assert_ne!(hooks.deliveries(&json!(id)).await["waiting"], 0, "its row is locked");
+        assert_ne!(hooks.deliveries(&json!(id)).await["waiting"], 0, "a row is locked");
     }
     lock.rollback().await.unwrap();
     for (id, page) in ids.iter().zip(LOCKED) {

@@ -15,6 +15,9 @@ use super::failure::FetchError;
 use super::public_address::is_public;
 use super::tls::{ExplainingVerifier, TlsFault};
 
+/// Time after which an unused connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}: {path} holds no usable PEM certificate")]
 pub struct BadCertificates {
@@ -58,6 +61,7 @@ impl Guard {
             .redirect(redirect::Policy::none())
             .resolve_to_addrs(host, &addresses)
             .connect_timeout(connect_timeout)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .user_agent(user_agent)
             .build();
         client.map_err(|error| {

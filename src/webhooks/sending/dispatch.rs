@@ -5,8 +5,8 @@ use super::sender::{CLAIM, Sender};
 use super::worker;
 use crate::error::Result;
 use crate::infra::supervise::survived;
-use crate::webhooks::body::known_kinds;
 use crate::webhooks::format::Format;
+use crate::webhooks::kinds::known_kinds;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting;
 

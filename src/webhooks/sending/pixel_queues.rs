@@ -7,10 +7,10 @@ use super::bodies::Made;
 use crate::infra::events::EventKind;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// The maximum age of a body when its post starts, because what may be disclosed is evaluated for every attempt. It
-/// changes most often for contacts.
-const FRESH: Duration = Duration::from_secs(1);
-const FRESH_CONTACT: Duration = Duration::from_millis(100);
+/// The maximum age of a body when its post starts, because what may be disclosed is evaluated for every attempt. Choices
+/// change only when their visitor is erased.
+const FRESH: Duration = Duration::from_millis(100);
+const FRESH_CHOICE: Duration = Duration::from_secs(1);
 /// Bodies built ahead: more while all of them are used, fewer while some become stale.
 const FIRST_AHEAD: usize = 8;
 const MOST_AHEAD: usize = 128;
@@ -38,7 +38,7 @@ struct Waiting {
 impl Waiting {
     fn is_fresh(&self, now: Instant) -> bool {
         let fresh = match EventKind::parse(&self.due.kind) {
-            Some(EventKind::ContactCreated | EventKind::ContactUpdated) => FRESH_CONTACT,
+            Some(EventKind::ChoiceRecorded) => FRESH_CHOICE,
             _ => FRESH,
         };
         self.made.as_ref().is_some_and(|(at, _)| now < *at + fresh)
@@ -212,9 +212,9 @@ mod tests {
         }
         assert!(!pixel_queues.is_made(now));
         assert_eq!(make(&mut pixel_queues, now).len(), 4 * FIRST_AHEAD, "all were used");
-        let later = now + FRESH_CONTACT;
+        let later = now + FRESH;
         assert!(!pixel_queues.is_made(later));
         assert_eq!(make(&mut pixel_queues, later)[..1], [16], "the one that is next");
-        assert_eq!(make(&mut pixel_queues, later + FRESH_CONTACT).len(), 1);
+        assert_eq!(make(&mut pixel_queues, later + FRESH).len(), 1);
     }
 }

@@ -49,7 +49,7 @@ pub struct Sender {
 impl Sender {
     pub fn start(infra: Infra) -> Self {
         Self {
-            shared: SharedAccess::start(&infra),
+            shared: SharedAccess::start(infra.pool.clone(), infra.clock.clone()),
             infra,
             permits: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             slow_permits: Arc::new(Semaphore::new(MAX_SLOW)),

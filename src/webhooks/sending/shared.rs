@@ -1,5 +1,6 @@
-//! The accesses of all runs of a node to the database. Concurrent ones share round trips and commits. The
-//! deliveries of an endpoint whose row is locked, such as by a long replay, are written alone.
+//! The accesses of all runs of a node to the database. Concurrent ones share round trips and commits. An endpoint that
+//! may take long is handled alone: one whose row is locked, such as by a long replay, or whose postponed deliveries all
+//! become due. If a delivery is locked, such as by the deletion of its pixel, all endpoints of the batch are.
 
 use std::sync::Arc;
 
@@ -8,28 +9,25 @@ use uuid::Uuid;
 
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::infra::Infra;
 use crate::infra::batches::{Batch, Batches};
 use crate::infra::events::delete_events_at;
-use crate::webhooks::body::known_kinds;
-use crate::webhooks::delivery::KEPT_DELIVERIES;
+use crate::webhooks::kinds::known_kinds;
 use crate::webhooks::store::claims::{self, EndpointHealth};
-use crate::webhooks::store::waiting::{self, DueDelivery, Settled};
+use crate::webhooks::store::waiting::{self, DueDelivery, KEPT_DELIVERIES, Settled};
 
 /// Maximum number of deliveries that a run reads at once.
 pub const MOST_DUE: i64 = 500;
 
 #[derive(Clone)]
 pub struct SharedAccess {
-    /// The due deliveries of an endpoint, at most [`MOST_DUE`].
+    /// The due deliveries of an endpoint, at most [`MOST_DUE`]. One run at a time requests those of an endpoint.
     pub due: Batches<ReadDue>,
     pub results: Batches<WriteResults>,
     pub tidying: Batches<Tidy>,
 }
 
 impl SharedAccess {
-    pub fn start(infra: &Infra) -> Self {
-        let (pool, clock) = (infra.pool.clone(), infra.clock.clone());
+    pub fn start(pool: PgPool, clock: Clock) -> Self {
         Self {
             due: Batches::start(ReadDue { pool: pool.clone(), clock: clock.clone() }),
             results: Batches::start(WriteResults { pool: pool.clone(), clock }),
@@ -122,10 +120,13 @@ impl Batch for WriteResults {
     const MOST: usize = 256;
 
     async fn together(&self, results: &[Arc<EndpointResults>]) -> Result<Vec<Option<()>>> {
-        let endpoint_ids = results.iter().map(|results| results.endpoint_id).collect::<Vec<_>>();
+        let shared = results.iter().filter(|results| !results.has_recovered);
+        let endpoint_ids = shared.map(|results| results.endpoint_id).collect::<Vec<_>>();
         let mut transaction = self.pool.begin().await?;
         let locked = claims::lock_free(&mut transaction, &endpoint_ids).await?;
-        let is_locked = |results: &EndpointResults| locked.contains(&results.endpoint_id);
+        let is_locked = |results: &EndpointResults| {
+            !results.has_recovered && locked.contains(&results.endpoint_id)
+        };
         let written = results.iter().map(Arc::as_ref).filter(|results| is_locked(results));
         self.write(&mut transaction, &written.collect::<Vec<_>>()).await?;
         transaction.commit().await?;

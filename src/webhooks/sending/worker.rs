@@ -76,7 +76,8 @@ impl DeliveryRun<'_> {
         while !infra.shutdown.has_begun() {
             let endpoint_id = self.endpoint.endpoint_id;
             let due = self.sender.shared.due.request(endpoint_id).await?;
-            if due.is_empty() {
+            // Reading may have taken so long that another node has claimed the endpoint.
+            if due.is_empty() || !self.is_ours().await? {
                 return Ok(());
             }
             let secrets =
@@ -95,9 +96,6 @@ impl DeliveryRun<'_> {
                 return Ok(());
             }
             sleep_until(next_at).await;
-            if !self.is_ours().await? {
-                return Ok(());
-            }
             if self.untidied > MOST_UNTIDIED {
                 self.tidy(None).await?;
             }
@@ -146,11 +144,12 @@ impl DeliveryRun<'_> {
         under_way: &mut JoinSet<Attempted>,
         results: &ResultWriter,
     ) -> Result<bool> {
-        let mut may_continue = true;
+        let (mut may_continue, begun_with) = (true, self.endpoint.clone());
         loop {
             may_continue &= !self.sender.infra.shutdown.has_begun();
             // The owner may have changed, paused or deleted the endpoint: read it again before sending more.
-            if may_continue && self.is_current() {
+            let is_current = self.is_current() && self.endpoint.has_target_of(&begun_with);
+            if may_continue && is_current {
                 self.start(target, &mut pixel_queues, under_way).await?;
             }
             if under_way.is_empty() {

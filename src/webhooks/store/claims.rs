@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
-use super::endpoints::EncryptedSecrets;
+use super::encrypted::EncryptedSecrets;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
@@ -20,6 +20,15 @@ pub struct ClaimedEndpoint {
 }
 
 impl ClaimedEndpoint {
+    /// Whether deliveries have the same receiver, format and signatures.
+    pub fn has_target_of(&self, other: &Self) -> bool {
+        let target = |one: &Self| {
+            let secrets = (one.secret.clone(), one.previous_secret.clone(), one.has_public_key);
+            (one.url.clone(), one.format.clone(), secrets)
+        };
+        target(self) == target(other)
+    }
+
     pub fn secrets(&self) -> EncryptedSecrets {
         EncryptedSecrets {
             present: self.secret.clone(),
@@ -93,7 +102,8 @@ pub async fn claim(
     Ok(claimed)
 }
 
-/// The endpoint with its claim extended; `None` if the claim is lost, or the endpoint paused or deleted.
+/// The endpoint with its claim extended; `None` if the claim is lost, the endpoint paused or deleted, or its account
+/// suspended.
 pub async fn extend(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -105,6 +115,8 @@ pub async fn extend(
         ClaimedEndpoint,
         "UPDATE webhook_endpoints SET claimed_until = $4
          WHERE endpoint_id = $1 AND claimed_by = $2 AND paused_at IS NULL
+             AND EXISTS (SELECT FROM accounts WHERE accounts.account_id = webhook_endpoints.account_id
+                 AND status <> 'suspended')
          RETURNING endpoint_id, account_id, url, format, failing_since, failures, secret,
              CASE WHEN previous_until > $3 THEN previous_secret END AS previous_secret,
              public_key IS NOT NULL AS \"has_public_key!\"",
@@ -145,8 +157,10 @@ pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()
     Ok(())
 }
 
-/// Like [`lock`] for several endpoints, but without waiting. Returns the ones that it has locked.
+/// Like [`lock`] for several endpoints, but without waiting. Returns the ones that it has locked. Statements that follow
+/// in the transaction wait for a lock for at most 100 ms, and then fail.
 pub async fn lock_free(connection: &mut PgConnection, endpoint_ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    query!("SET LOCAL lock_timeout = '100ms'").execute(&mut *connection).await?;
     let locked = query_scalar!(
         "SELECT endpoint_id FROM webhook_endpoints WHERE endpoint_id = ANY($1)
          FOR UPDATE SKIP LOCKED",

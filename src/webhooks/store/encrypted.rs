@@ -3,6 +3,15 @@ use uuid::Uuid;
 
 use crate::error::Result;
 
+/// The encrypted secrets that sign now.
+pub struct EncryptedSecrets {
+    pub present: Vec<u8>,
+    /// The previous one, while it is valid.
+    pub previous: Option<Vec<u8>>,
+    /// Whether they sign with Ed25519 too.
+    pub are_public: bool,
+}
+
 pub struct EncryptedEndpoint {
     pub endpoint_id: Uuid,
     pub secret: Vec<u8>,

@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
+use super::encrypted::EncryptedSecrets;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 use crate::webhooks::endpoint::{Endpoint, PausedBecause};
@@ -157,15 +158,6 @@ pub async fn update_secret(
     .execute(connection)
     .await?;
     Ok(())
-}
-
-/// The encrypted secrets that sign now.
-pub struct EncryptedSecrets {
-    pub present: Vec<u8>,
-    /// The previous one, while it is valid.
-    pub previous: Option<Vec<u8>>,
-    /// Whether they sign with Ed25519 too.
-    pub are_public: bool,
 }
 
 pub async fn find_secrets(

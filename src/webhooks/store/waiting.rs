@@ -5,6 +5,9 @@ use uuid::Uuid;
 
 use crate::error::Result;
 
+/// The number of attempted deliveries of an endpoint that are kept and listed.
+pub const KEPT_DELIVERIES: i64 = 50;
+
 #[derive(Clone)]
 pub struct DueDelivery {
     pub endpoint_id: Uuid,
@@ -136,7 +139,8 @@ pub async fn update_due_now(
     Ok(())
 }
 
-/// Deletes deliveries to endpoints that are not retried, except the latest of all attempted ones of each endpoint.
+/// Deletes deliveries to endpoints that are not retried, except the latest of all attempted ones of each endpoint. At
+/// most 1,000 deliveries of an endpoint are considered, so that one with many failed deliveries does not take long.
 pub async fn delete_settled(
     connection: &mut PgConnection,
     endpoint_ids: &[Uuid],
@@ -147,7 +151,7 @@ pub async fn delete_settled(
          USING unnest($1::uuid[]) AS tidied (endpoint_id), LATERAL (
              SELECT pixel_id, seq, next_attempt_at FROM webhook_deliveries AS attempted
              WHERE attempted.endpoint_id = tidied.endpoint_id AND attempted_at IS NOT NULL
-             ORDER BY attempted_at DESC OFFSET $2) AS former
+             ORDER BY attempted_at DESC, seq DESC OFFSET $2 LIMIT 1000) AS former
          WHERE delivery.pixel_id = former.pixel_id AND delivery.seq = former.seq
              AND former.next_attempt_at IS NULL",
         endpoint_ids,

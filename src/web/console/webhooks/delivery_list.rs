@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::http::query::Query;
 use crate::infra::templates::{Message, tr};
 use crate::web::console::kit::member::Member;
-use crate::webhooks::body::TEST;
 use crate::webhooks::delivery::{DeliveryState, DeliveryView};
 use crate::webhooks::endpoint::EndpointView;
 use crate::webhooks::format::Format;
+use crate::webhooks::kinds::TEST;
 use crate::webhooks::payload;
 
 const PAGE: usize = 20;
