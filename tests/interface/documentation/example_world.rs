@@ -268,15 +268,14 @@ impl World {
         }
     }
 
-    /// Appends the choices to the log without waiting for the next round.
+    /// Appends the choices to the log. A new `Log` does not wait for the age of the last state, which it does not know.
     pub async fn choices_are_in_the_log(&self) {
         let settings = [("BASE_URL", BASE), LOG_KEY];
-        // A new one does not know when the last state was signed, so it does not wait to sign the next one.
-        let log = || Log::new(infra(&self.app.database, self.app.clock.clone(), &settings));
         let waiting = "SELECT (SELECT count(*) FROM log_leaves WHERE epoch IS NULL)
              + (SELECT count(*) FROM log_head, log_published WHERE log_published.size < log_head.size)";
         while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&self.app.pool).await.unwrap() > 0 {
-            log().append_pending().await.unwrap();
+            let log = Log::new(infra(&self.app.database, self.app.clock.clone(), &settings));
+            log.append_pending().await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
