@@ -22,16 +22,16 @@ pub const MOST_DUE: i64 = 500;
 pub struct SharedAccess {
     /// The due deliveries of an endpoint, at most [`MOST_DUE`]. One run at a time requests those of an endpoint.
     pub due: Batches<ReadDue>,
-    pub results: Batches<WriteResults>,
-    pub tidying: Batches<Tidy>,
+    pub results: Batches<Locking<WriteResults>>,
+    pub tidying: Batches<Locking<Tidy>>,
 }
 
 impl SharedAccess {
     pub fn start(pool: PgPool, clock: Clock) -> Self {
         Self {
             due: Batches::start(ReadDue { pool: pool.clone(), clock: clock.clone() }),
-            results: Batches::start(WriteResults { pool: pool.clone(), clock }),
-            tidying: Batches::start(Tidy { pool }),
+            results: Batches::start(Locking { pool: pool.clone(), write: WriteResults { clock } }),
+            tidying: Batches::start(Locking { pool, write: Tidy }),
         }
     }
 }
@@ -69,6 +69,58 @@ impl Batch for ReadDue {
     }
 }
 
+/// Changes of deliveries, made while their endpoints are locked.
+pub trait Write: Send + Sync + 'static {
+    type Request: Send + Sync + 'static;
+
+    fn endpoint_id(request: &Self::Request) -> Uuid;
+
+    /// Whether the request takes so long that it would delay others of its batch.
+    fn takes_long(_request: &Self::Request) -> bool {
+        false
+    }
+
+    fn write(
+        &self,
+        connection: &mut PgConnection,
+        requests: &[&Self::Request],
+    ) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Locks the endpoints of changes and commits them: many in one transaction, or one alone.
+pub struct Locking<W> {
+    pool: PgPool,
+    write: W,
+}
+
+impl<W: Write> Batch for Locking<W> {
+    type Request = W::Request;
+    type Reply = ();
+    const MOST: usize = 256;
+
+    async fn together(&self, requests: &[W::Request]) -> Result<Vec<Option<()>>> {
+        let short = requests.iter().filter(|request| !W::takes_long(request));
+        let endpoint_ids = short.map(W::endpoint_id).collect::<Vec<_>>();
+        let mut transaction = self.pool.begin().await?;
+        let locked = claims::lock_free(&mut transaction, &endpoint_ids).await?;
+        let is_shared = |request: &W::Request| {
+            !W::takes_long(request) && locked.contains(&W::endpoint_id(request))
+        };
+        let shared = requests.iter().filter(|request| is_shared(request)).collect::<Vec<_>>();
+        self.write.write(&mut transaction, &shared).await?;
+        transaction.commit().await?;
+        Ok(requests.iter().map(|request| is_shared(request).then_some(())).collect())
+    }
+
+    async fn alone(&self, request: &W::Request) -> Result<()> {
+        let mut transaction = self.pool.begin().await?;
+        claims::lock(&mut transaction, W::endpoint_id(request)).await?;
+        self.write.write(&mut transaction, &[request]).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+}
+
 /// The results of attempts on one endpoint.
 pub struct EndpointResults {
     pub endpoint_id: Uuid,
@@ -81,15 +133,24 @@ pub struct EndpointResults {
 }
 
 pub struct WriteResults {
-    pool: PgPool,
     clock: Clock,
 }
 
-impl WriteResults {
+impl Write for WriteResults {
+    type Request = Arc<EndpointResults>;
+
+    fn endpoint_id(results: &Arc<EndpointResults>) -> Uuid {
+        results.endpoint_id
+    }
+
+    fn takes_long(results: &Arc<EndpointResults>) -> bool {
+        results.has_recovered
+    }
+
     async fn write(
         &self,
         connection: &mut PgConnection,
-        results: &[&EndpointResults],
+        results: &[&Arc<EndpointResults>],
     ) -> Result<()> {
         let health = results.iter().filter_map(|results| results.health.as_ref());
         let health = health.collect::<Vec<_>>();
@@ -114,34 +175,6 @@ impl WriteResults {
     }
 }
 
-impl Batch for WriteResults {
-    type Request = Arc<EndpointResults>;
-    type Reply = ();
-    const MOST: usize = 256;
-
-    async fn together(&self, results: &[Arc<EndpointResults>]) -> Result<Vec<Option<()>>> {
-        let shared = results.iter().filter(|results| !results.has_recovered);
-        let endpoint_ids = shared.map(|results| results.endpoint_id).collect::<Vec<_>>();
-        let mut transaction = self.pool.begin().await?;
-        let locked = claims::lock_free(&mut transaction, &endpoint_ids).await?;
-        let is_locked = |results: &EndpointResults| {
-            !results.has_recovered && locked.contains(&results.endpoint_id)
-        };
-        let written = results.iter().map(Arc::as_ref).filter(|results| is_locked(results));
-        self.write(&mut transaction, &written.collect::<Vec<_>>()).await?;
-        transaction.commit().await?;
-        Ok(results.iter().map(|results| is_locked(results).then_some(())).collect())
-    }
-
-    async fn alone(&self, results: &Arc<EndpointResults>) -> Result<()> {
-        let mut transaction = self.pool.begin().await?;
-        claims::lock(&mut transaction, results.endpoint_id).await?;
-        self.write(&mut transaction, &[results]).await?;
-        transaction.commit().await?;
-        Ok(())
-    }
-}
-
 /// An endpoint whose deliveries that are no longer listed are deleted.
 pub struct Tidied {
     pub endpoint_id: Uuid,
@@ -149,42 +182,21 @@ pub struct Tidied {
     pub released: Option<Uuid>,
 }
 
-pub struct Tidy {
-    pool: PgPool,
-}
+pub struct Tidy;
 
-impl Tidy {
-    async fn tidy(connection: &mut PgConnection, tidied: &[&Tidied]) -> Result<()> {
+impl Write for Tidy {
+    type Request = Tidied;
+
+    fn endpoint_id(tidied: &Tidied) -> Uuid {
+        tidied.endpoint_id
+    }
+
+    async fn write(&self, connection: &mut PgConnection, tidied: &[&Tidied]) -> Result<()> {
         let endpoint_ids = tidied.iter().map(|tidied| tidied.endpoint_id).collect::<Vec<_>>();
         waiting::delete_settled(connection, &endpoint_ids, KEPT_DELIVERIES).await?;
         let released =
             tidied.iter().filter_map(|tidied| Some((tidied.endpoint_id, tidied.released?)));
         let (released, claims): (Vec<_>, Vec<_>) = released.unzip();
         claims::release(connection, &released, &claims).await
-    }
-}
-
-impl Batch for Tidy {
-    type Request = Tidied;
-    type Reply = ();
-    const MOST: usize = 256;
-
-    async fn together(&self, tidied: &[Tidied]) -> Result<Vec<Option<()>>> {
-        let endpoint_ids = tidied.iter().map(|tidied| tidied.endpoint_id).collect::<Vec<_>>();
-        let mut transaction = self.pool.begin().await?;
-        let locked = claims::lock_free(&mut transaction, &endpoint_ids).await?;
-        let is_locked = |tidied: &Tidied| locked.contains(&tidied.endpoint_id);
-        let done = tidied.iter().filter(|tidied| is_locked(tidied)).collect::<Vec<_>>();
-        Self::tidy(&mut transaction, &done).await?;
-        transaction.commit().await?;
-        Ok(tidied.iter().map(|tidied| is_locked(tidied).then_some(())).collect())
-    }
-
-    async fn alone(&self, tidied: &Tidied) -> Result<()> {
-        let mut transaction = self.pool.begin().await?;
-        claims::lock(&mut transaction, tidied.endpoint_id).await?;
-        Self::tidy(&mut transaction, &[tidied]).await?;
-        transaction.commit().await?;
-        Ok(())
     }
 }

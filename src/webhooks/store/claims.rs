@@ -22,11 +22,9 @@ pub struct ClaimedEndpoint {
 impl ClaimedEndpoint {
     /// Whether deliveries have the same receiver, format and signatures.
     pub fn has_target_of(&self, other: &Self) -> bool {
-        let target = |one: &Self| {
-            let secrets = (one.secret.clone(), one.previous_secret.clone(), one.has_public_key);
-            (one.url.clone(), one.format.clone(), secrets)
-        };
-        target(self) == target(other)
+        let Self { url, format, secret, previous_secret, has_public_key, .. } = self;
+        (url, format, secret) == (&other.url, &other.format, &other.secret)
+            && (previous_secret, *has_public_key) == (&other.previous_secret, other.has_public_key)
     }
 
     pub fn secrets(&self) -> EncryptedSecrets {
