@@ -29,6 +29,7 @@ const handleEvent = (event: Event): void => {
 export const shield = (): void => {
   const listen = (name: string): void => addEventListener(name.slice(2), handleEvent, true);
   ['onfocusin', 'onfocusout'].forEach(listen);
-  // Listening for raw pointer events is expensive in browsers.
-  for (const name in HTMLElement.prototype) if (/^on(?!.*raw)/.test(name)) listen(name);
+  // Listening for raw pointer events is expensive in browsers, and the popup loads nothing. A `for` loop would also visit
+  // inherited names, which takes twice as long.
+  Object.keys(HTMLElement.prototype).forEach((name) => /^on(?!load|.*raw)/.test(name) && listen(name));
 };
