@@ -1,4 +1,4 @@
-import { h, hideFirstFrame } from '../shared/dom';
+import { addPanel, h } from '../shared/dom';
 import { actions, button, heading, link } from '../shared/elements';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
@@ -57,8 +57,7 @@ export const openBanner = (): boolean => {
   if (banner && bannerHash === config.hash) return false;
   banner?.remove();
   bannerHash = config.hash;
-  hideFirstFrame(mountedFrame());
-  mountedFrame().append((banner = buildBanner()));
+  addPanel(mountedFrame(), (banner = buildBanner()));
   return true;
 };
 

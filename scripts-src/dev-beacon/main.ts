@@ -1,5 +1,5 @@
 import type { BaseConfig } from '../shared/config';
-import { h, mountHost } from '../shared/dom';
+import { addPanel, h, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { ownPixel } from '../shared/own-pixel';
 import { whenParsed } from '../shared/ready';
@@ -25,7 +25,7 @@ const show = async (): Promise<void> => {
     ),
     list,
   );
-  mountHost(CSS, 'en', 'ltr').append(panel);
+  addPanel(mountHost(CSS, 'en', 'ltr'), panel);
 
   const render = (findings: Findings): void => {
     list.replaceChildren();

@@ -35,7 +35,7 @@ export const reach = (frame: HTMLElement): void => {
   const host = hostOf(frame);
   if (!host.isConnected) return report(host, 'removed');
   // The interface ignores presses while it is transparent, so it is checked again later.
-  if (frame.style.opacity) return void setTimeout(reach, 100, frame);
+  if (frame.matches('.i')) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');
   if (isReachable(frame)) {
     if (button) guard(async () => (await load('controls')).clearControls(button));

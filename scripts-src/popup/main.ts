@@ -1,5 +1,5 @@
 import type { PopupConfig } from '../shared/config';
-import { h, mountHost } from '../shared/dom';
+import { addPanel, h, mountHost } from '../shared/dom';
 import { emit } from '../shared/events';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
@@ -51,7 +51,7 @@ const show = (): void => {
     panel.onkeydown = ({ key }) => key === 'Escape' && close();
   }
 
-  mountHost(CSS, config.lang, config.dir).append(panel);
+  addPanel(mountHost(CSS, config.lang, config.dir), panel);
   // The text is set after the element was added, so that screen readers announce it.
   text.textContent = isGpcOn ? texts.gpc : texts.text;
 };

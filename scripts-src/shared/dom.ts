@@ -26,9 +26,15 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
  * largest paint. It has a layer of its own (`will-change`), because it would be painted again otherwise. An animation would
  * take one frame longer to start.
  */
-export const hideFirstFrame = (frame: HTMLElement): void => {
-  frame.style.cssText = 'opacity:0;pointer-events:none';
-  requestAnimationFrame(() => setTimeout(() => frame.removeAttribute('style')));
+const hideFirstFrame = (frame: HTMLElement): void => {
+  frame.classList.add('i');
+  requestAnimationFrame(() => setTimeout(() => frame.classList.remove('i')));
+};
+
+/** Adds a panel to a frame, which is hidden in the first frame that the browser paints. */
+export const addPanel = (frame: HTMLElement, panel: HTMLElement): void => {
+  hideFirstFrame(frame);
+  frame.append(panel);
 };
 
 /** The host element that contains this frame. */
@@ -56,7 +62,6 @@ export const showIn = (frame: HTMLElement, parent: Element): void => {
 export const attach = (frame: HTMLElement): void => {
   // A framework's cached copy of a page contains the host without its shadow root.
   document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
-  hideFirstFrame(frame);
   showIn(frame, document.body);
 };
 
@@ -69,21 +74,22 @@ const MAX_REMOVALS = 5;
  * when it is not attached any more.
  */
 export const mountHost = (css: string, lang: string, dir: string, onChange?: () => void): HTMLElement => {
+  // Without dialogs there are no preferences. Visitors of such browsers are not asked, and nothing is loaded.
+  if (!window.HTMLDialogElement) throw 0;
   const root = document.createElement(HOST).attachShadow({ mode: 'open' });
+  const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
+  root.append(frame);
+  // The style follows, because the browser computes all styles when it shows a popover.
+  attach(frame);
   try {
     // A strict content security policy allows constructed style sheets, but not inline styles.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     root.adoptedStyleSheets = [sheet];
-  } catch (error) {
-    // Safari before 16.4 and Firefox before 101 have no constructed style sheets. Browsers without dialogs cannot show
-    // the preferences either: there visitors are not asked, and nothing is loaded.
-    if (!window.HTMLDialogElement) throw error;
+  } catch {
+    // Safari before 16.4 and Firefox before 101 have no constructed style sheets.
     root.append(h('style', null, css));
   }
-  const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
-  root.append(frame);
-  attach(frame);
 
   let removals = 0;
   let lastRemoval = 0;
@@ -92,6 +98,7 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
     if (!document.body) return;
     removals = Date.now() - lastRemoval < 1e3 ? removals + 1 : 0;
     lastRemoval = Date.now();
+    hideFirstFrame(frame);
     attach(frame);
   }).observe(document, { childList: true, subtree: true, attributes: true });
   return frame;
