@@ -20,8 +20,8 @@ export const visitor = (): string => visitorId || (visitorId = randomId());
 /** The acceptance of this page that is being recorded. An overruled one is removed, and its answer is ignored. */
 let pending: Choice | undefined;
 /**
- * An acceptance without an answer. The service may have recorded it, so accepting the same purposes again sends the same
- * choice id, unless there was another choice in between.
+ * An acceptance without an answer. The service may have recorded it, so accepting the same purposes again by the same user
+ * action sends the same choice id, unless there was another choice in between.
  */
 let failed: Choice | undefined;
 
@@ -92,7 +92,7 @@ export const decide = async (state: State, wanted: string[], by?: Partial<Action
   pending = next;
   // Purposes that are no longer accepted stop now, even if the rest cannot be recorded.
   if (choice?.state === state) setAndSave({ ...choice, purposes: only(choice.purposes, purposes) });
-  if ('' + failed?.purposes === '' + purposes) next.id = failed!.id;
+  if ('' + [failed?.by!.act, failed?.purposes] === '' + [next.by!.act, purposes]) next.id = failed!.id;
   const recorded = await record(next);
   if (pending !== next || gpc()) return false;
   pending = undefined;

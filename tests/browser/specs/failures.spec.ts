@@ -75,6 +75,17 @@ test.describe('without a recorded acceptance there is no identification', () => 
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
   });
 
+  test('and an acceptance by another user action is a new one', async ({ page, shop }) => {
+    // With the id of the first acceptance, the visitor's press would count as that of a script.
+    const stopDropping = await dropResponses(shop, 'accepted');
+    await page.goto(await shop.put('/'));
+    expect(await page.evaluate(() => (window as any).assent.accept())).toBe(false);
+    await stopDropping();
+    await acceptAll(page);
+    const log = await readLog(shop.base, shop.pixel);
+    expect(log.map((event) => (event as any).shown.act)).toEqual(['pointer', 'page']);
+  });
+
   test('and an acceptance after a refusal in between is a new one', async ({ page, shop }) => {
     // With the id of the first acceptance, the service would return the first receipt, and the refusal would stay the latest.
     const stopDropping = await dropResponses(shop, 'accepted');
