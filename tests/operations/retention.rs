@@ -218,6 +218,10 @@ async fn an_address_is_free_after_thirty_days_also_when_somebody_asks_for_codes_
     // The newest link is valid for another day.
     MailServer::shared().wait_for(&email, 31).await;
     app.clock.advance(Duration::hours(2));
+    // A round leaves out an account whose row is locked at that moment; the next one deletes it.
+    for _ in 0..2 {
+        a_round_passes(&app).await;
+    }
     comes_to(&app, "accounts WHERE email LIKE 'kept-%'", 0).await;
     app.sign_up(&email).await;
 }
