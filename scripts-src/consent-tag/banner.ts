@@ -1,4 +1,4 @@
-import { addPanel, h } from '../shared/dom';
+import { h, hideFirstFrame } from '../shared/dom';
 import { actions, button, heading, link } from '../shared/elements';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
@@ -57,7 +57,8 @@ export const openBanner = (): boolean => {
   if (banner && bannerHash === config.hash) return false;
   banner?.remove();
   bannerHash = config.hash;
-  addPanel(mountedFrame(), (banner = buildBanner()));
+  hideFirstFrame(mountedFrame());
+  frame!.append((banner = buildBanner()));
   return true;
 };
 

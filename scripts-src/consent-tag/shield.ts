@@ -27,9 +27,9 @@ const handleEvent = (event: Event): void => {
 
 /** Called as early as possible, because listeners of one target are called in the order in which they were added. */
 export const shield = (): void => {
-  const listen = (name: string): void => addEventListener(name.slice(2), handleEvent, true);
-  ['onfocusin', 'onfocusout'].forEach(listen);
   // Listening for raw pointer events is expensive in browsers, and the popup loads nothing. A `for` loop would also visit
   // inherited names, which takes twice as long.
-  Object.keys(HTMLElement.prototype).forEach((name) => /^on(?!load|.*raw)/.test(name) && listen(name));
+  ['onfocusin', 'onfocusout', ...Object.keys(HTMLElement.prototype)].forEach(
+    (name) => /^on(?!load|.*raw)/.test(name) && addEventListener(name.slice(2), handleEvent, true),
+  );
 };

@@ -1,5 +1,5 @@
 import type { BaseConfig } from '../shared/config';
-import { addPanel, h, mountHost } from '../shared/dom';
+import { h, hideFirstFrame, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { ownPixel } from '../shared/own-pixel';
 import { whenParsed } from '../shared/ready';
@@ -25,7 +25,9 @@ const show = async (): Promise<void> => {
     ),
     list,
   );
-  addPanel(mountHost(CSS, 'en', 'ltr'), panel);
+  const frame = mountHost(CSS, 'en', 'ltr');
+  hideFirstFrame(frame);
+  frame.append(panel);
 
   const render = (findings: Findings): void => {
     list.replaceChildren();

@@ -1,5 +1,5 @@
 import type { PopupConfig } from '../shared/config';
-import { addPanel, h, mountHost } from '../shared/dom';
+import { h, hideFirstFrame, mountHost } from '../shared/dom';
 import { emit } from '../shared/events';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
@@ -51,7 +51,9 @@ const show = (): void => {
     panel.onkeydown = ({ key }) => key === 'Escape' && close();
   }
 
-  addPanel(mountHost(CSS, config.lang, config.dir), panel);
+  const frame = mountHost(CSS, config.lang, config.dir);
+  hideFirstFrame(frame);
+  frame.append(panel);
   // The text is set after the element was added, so that screen readers announce it.
   text.textContent = isGpcOn ? texts.gpc : texts.text;
 };

@@ -26,15 +26,9 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
  * largest paint. It has a layer of its own (`will-change`), because it would be painted again otherwise. An animation would
  * take one frame longer to start.
  */
-const hideFirstFrame = (frame: HTMLElement): void => {
-  frame.classList.add('i');
-  requestAnimationFrame(() => setTimeout(() => frame.classList.remove('i')));
-};
-
-/** Adds a panel to a frame, which is hidden in the first frame that the browser paints. */
-export const addPanel = (frame: HTMLElement, panel: HTMLElement): void => {
-  hideFirstFrame(frame);
-  frame.append(panel);
+export const hideFirstFrame = (frame: HTMLElement): void => {
+  frame.className = 'a i';
+  requestAnimationFrame(() => setTimeout(() => (frame.className = 'a')));
 };
 
 /** The host element that contains this frame. */
@@ -74,8 +68,9 @@ const MAX_REMOVALS = 5;
  * when it is not attached any more.
  */
 export const mountHost = (css: string, lang: string, dir: string, onChange?: () => void): HTMLElement => {
-  // Without dialogs there are no preferences. Visitors of such browsers are not asked, and nothing is loaded.
-  if (!window.HTMLDialogElement) throw 0;
+  // Throws in browsers without dialogs, which cannot show the preferences. There visitors are not asked, and nothing is
+  // loaded.
+  void HTMLDialogElement;
   const root = document.createElement(HOST).attachShadow({ mode: 'open' });
   const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
   root.append(frame);

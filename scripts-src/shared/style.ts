@@ -11,7 +11,7 @@ export const BASE_CSS =
   '.a{all:initial;position:fixed;z-index:2147483647;will-change:opacity;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;--b:#fff;--f:#1c2130;--k:#e6eaf5;--t:var(--f);--l:#2f4bc0;--r:12px}' +
   '@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}' +
   '.i{opacity:0;pointer-events:none}' +
-  '.p,.w{position:fixed;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}' +
+  '.p,.w{position:fixed;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}' +
   '.p{width:min(42em,100% - 1.5em)}' +
   'p,ul{margin-top:.4em}' +
   'b,h2,button,.m{font-weight:600}' +
